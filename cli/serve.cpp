@@ -206,9 +206,10 @@ void add_serve(CLI::App& app) {
   command->add_flag("--log-prompts", o->server.log_prompts, "print the prompts too");
   command->add_flag("--quiet", o->quiet, "print no line for each request");
   command->footer(
-      "The server answers POST /v1/chat/completions, /v1/completions, /v1/embeddings, /tokenize "
-      "and\n"
-      "/detokenize, and GET /v1/models, /health and /metrics. GET / is a page to chat in.\n"
+      "The server answers POST /v1/chat/completions, /v1/responses, /v1/completions, "
+      "/v1/embeddings,\n"
+      "/tokenize and /detokenize, and GET /v1/models, /health and /metrics. GET / is a page to "
+      "chat in.\n"
       "Examples:\n"
       "  wick serve model.gguf\n"
       "  wick serve --models folder --max-models 2\n"

@@ -81,8 +81,10 @@ std::string TokenTexts::text(int64_t id) const {
                                         : tokenizer_.decode({&ids.back(), 1});
 }
 
+std::string random_id(const char* prefix) { return prefix + random_digits(); }
+
 AnswerHead answer_head(const char* id_prefix, const char* object, const std::string& model) {
-  return {id_prefix + random_digits(), object, model, int64_t(std::time(nullptr))};
+  return {random_id(id_prefix), object, model, int64_t(std::time(nullptr))};
 }
 
 Settings with_head(const AnswerHead& head) {

@@ -45,6 +45,8 @@ struct AnswerHead {
   std::string id, object, model;
   int64_t created = 0;  // seconds since 1970
 };
+/// The prefix and 24 random hexadecimal digits.
+std::string random_id(const char* prefix);
 AnswerHead answer_head(const char* id_prefix, const char* object, const std::string& model);
 Settings with_head(const AnswerHead& head);
 

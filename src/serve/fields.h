@@ -29,6 +29,7 @@ class Fields {
       : settings_(settings), path_(std::move(path)) {}
 
   const Settings& settings() const { return settings_; }
+  const std::string& path() const { return path_; }
   /// The field's name in errors.
   std::string name(std::string_view key) const;
   /// nullptr if it is missing.

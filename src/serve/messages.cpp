@@ -1,4 +1,4 @@
-// Messages of a chat: roles, parts of contents, images, calls of tools.
+// Messages of a chat and items of a response: roles, parts of contents, images, calls of tools.
 #include <memory>
 
 #include "base/base64.h"
@@ -31,7 +31,59 @@ class MessageReader {
     return message;
   }
 
+  /// Adds an item of a response's input to the messages.
+  void read_item(const Fields& item, std::vector<ChatMessage>& messages) {
+    const std::string type = item.text("type").value_or("message");
+    if (type == "function_call") {
+      calls_.push_back(read_call_item(item));
+      return;
+    }
+    add_calls(messages);
+    if (type == "message") {
+      ChatMessage message = read(item);
+      const bool continues = message.role == "system" && message.images.empty() &&
+                             messages.size() == 1 && messages[0].role == "system";
+      // Templates that know a system message know one, at the beginning.
+      if (continues)
+        messages[0].content += "\n\n" + message.content;
+      else
+        messages.push_back(std::move(message));
+    } else if (type == "function_call_output") {
+      ChatMessage& message = messages.emplace_back();
+      message.role = "tool";
+      message.more.set("tool_call_id", text_in(item, "call_id"));
+      const Setting* const output = item.find("output");
+      if (!output) fail_field(item.name("output"), "a string or a list of parts", nullptr);
+      read_content(*output, item.name("output"), message);
+    } else if (type != "reasoning") {  // of an earlier answer, which templates leave out
+      fail_field(item.name("type"), "message, function_call, function_call_output or reasoning",
+                 *item.find("type"));
+    }
+  }
+  /// Adds the calls of the last items to the assistant's message before them.
+  void add_calls(std::vector<ChatMessage>& messages) {
+    if (calls_.empty()) return;
+    if (messages.empty() || messages.back().role != "assistant")
+      messages.push_back({.role = "assistant", .content = ""});
+    messages.back().more.set("tool_calls", std::move(calls_));
+    calls_.clear();
+  }
+
  private:
+  static std::string text_in(const Fields& fields, std::string_view key) {
+    const std::optional<std::string> text = fields.text(key);
+    if (!text) fail_field(fields.name(key), "a string", nullptr);
+    return *text;
+  }
+  /// As templates read a call.
+  static Settings read_call_item(const Fields& item) {
+    Settings call, function;
+    call.set("id", text_in(item, "call_id")).set("type", "function");
+    function.set("name", text_in(item, "name"));
+    function.set("arguments", arguments_of(text_in(item, "arguments")));
+    call.set("function", std::move(function));
+    return call;
+  }
   static std::string role_of(const Fields& fields) {
     const std::string role = fields.text("role").value_or("");
     if (role == "developer") return "system";  // OpenAI's newer name, which few templates know
@@ -130,6 +182,7 @@ class MessageReader {
   }
 
   const RequestLimits& limits_;
+  Setting::List calls_;  // of a response's input, that follow each other
   int64_t pixels_left_ = ImageReadOptions().max_pixels;
 };
 
@@ -146,6 +199,29 @@ std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& 
   std::vector<ChatMessage> messages;
   for (size_t i = 0; i < list->size(); i++)
     messages.push_back(reader.read(object_in(*list, i, body.name("messages"))));
+  return messages;
+}
+
+std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& limits) {
+  std::vector<ChatMessage> messages;
+  if (const auto instructions = body.text("instructions"))
+    messages.push_back({.role = "system", .content = *instructions});
+  const Setting* const input = body.find("input");
+  if (!input) fail_field(body.name("input"), "a string or a list of items", nullptr);
+  if (const std::string* text = std::get_if<std::string>(&input->value)) {
+    messages.push_back({.role = "user", .content = *text});
+    return messages;
+  }
+  const Setting::List* const list = std::get_if<Setting::List>(&input->value);
+  if (!list) fail_field(body.name("input"), "a string or a list of items", *input);
+  if (list->size() > kMaxMessages)
+    fail_unsupported(body.name("input"), "expected at most " + std::to_string(kMaxMessages) +
+                                             " items, got " + std::to_string(list->size()));
+  MessageReader reader(limits);
+  for (size_t i = 0; i < list->size(); i++)
+    reader.read_item(object_in(*list, i, body.name("input")), messages);
+  reader.add_calls(messages);
+  if (messages.empty()) fail_unsupported(body.name("input"), "expected at least one message");
   return messages;
 }
 

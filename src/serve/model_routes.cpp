@@ -2,6 +2,8 @@
 
 #include "base/base64.h"
 #include "base/json_text.h"
+#include "serve/choices_answer.h"
+#include "serve/response_answer.h"
 #include "serve/text_answer.h"
 
 namespace wick::serve {
@@ -9,9 +11,8 @@ namespace {
 
 /// Answers with the texts of the prompts.
 void answer_texts(const ModelCall& call, const TextOptions& options,
-                  const std::vector<TextPrompt>& prompts, const AnswerHead& head,
-                  ChoiceForm& form) {
-  TextAnswer answer(call.exchange, options, head, form, call.metrics, call.usage);
+                  const std::vector<TextPrompt>& prompts, AnswerForm& form) {
+  TextAnswer answer(call.exchange, options, form, call.metrics, call.usage);
   TextFeed feed([&] {
     call.watch.check();
     answer.keep_alive();
@@ -40,12 +41,20 @@ void answer_chat(const ModelCall& call) {
   call.model.require_texts();
   const ChatRequest request = read_chat(call.body, call.model.limits());
   const TextOptions& options = request.options;
-  const auto form = chat_form(token_texts(call, options));
-  answer_texts(
-      call, options, {call.model.chat_prompt(request.messages, request.layout)},
+  ChoicesAnswer form(
       answer_head("chatcmpl-", options.streams ? "chat.completion.chunk" : "chat.completion",
                   call.model.id()),
-      *form);
+      options.includes_usage, chat_form(token_texts(call, options)));
+  answer_texts(call, options, {call.model.chat_prompt(request.messages, request.layout)}, form);
+}
+
+void answer_response(const ModelCall& call) {
+  call.model.require_texts();
+  const ResponseRequest request = read_response(call.body, call.model.limits());
+  const TextOptions& options = request.options;
+  ResponseAnswer form(call.model.id(), call.body, options, token_texts(call, options));
+  answer_texts(call, options, {call.model.chat_prompt(request.messages, request.layout, "input")},
+               form);
 }
 
 void answer_completion(const ModelCall& call) {
@@ -61,9 +70,10 @@ void answer_completion(const ModelCall& call) {
           text ? *text
                : call.model.tokenizer().decode(std::get<std::vector<int64_t>>(input), true));
     }
-  const auto form = completion_form(token_texts(call, options), std::move(echoes));
-  answer_texts(call, options, call.model.completion_prompts(request.prompts),
-               answer_head("cmpl-", "text_completion", call.model.id()), *form);
+  ChoicesAnswer form(answer_head("cmpl-", "text_completion", call.model.id()),
+                     options.includes_usage,
+                     completion_form(token_texts(call, options), std::move(echoes)));
+  answer_texts(call, options, call.model.completion_prompts(request.prompts), form);
 }
 
 void answer_embeddings(const ModelCall& call) {

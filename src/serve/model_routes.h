@@ -1,6 +1,5 @@
 // The answers of a model to requests of OpenAI's API.
 #pragma once
-#include "serve/choices.h"
 #include "serve/metrics.h"
 #include "serve/request_watch.h"
 #include "serve/served_model.h"
@@ -22,6 +21,7 @@ struct ModelCall {
 /// Each answers a request. Errors: RequestError, before or after the answer has begun; Error;
 /// ClientGone.
 void answer_chat(const ModelCall& call);
+void answer_response(const ModelCall& call);
 void answer_completion(const ModelCall& call);
 void answer_embeddings(const ModelCall& call);
 void answer_tokenize(const ModelCall& call);

@@ -73,34 +73,26 @@ void refuse_unsupported(const Fields& body) {
         fail_field("modalities", "[\"text\"]", item);
 }
 
+/// Returns make(), the grammar of a field.
+template <class F>
+Grammar grammar_of(const std::string& field, const F& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw RequestError(400, "'" + field + "': " + error.what(), field, "invalid_value");
+  }
+}
+
 /// The grammar of response_format, or of the fields that vLLM (guided_regex, guided_choice) and
 /// llama.cpp (grammar) have; missing if the text is free.
 std::optional<Grammar> read_grammar(const Fields& body) {
   std::optional<Grammar> grammar;
   const auto set = [&](std::string_view key, const auto& make) {
     if (grammar) fail_unsupported(body.name(key), "expected one grammar, got several");
-    try {
-      grammar.emplace(make());
-    } catch (const Error& error) {
-      throw RequestError(400, "'" + body.name(key) + "': " + error.what(), body.name(key),
-                         "invalid_value");
-    }
+    grammar.emplace(grammar_of(body.name(key), make));
   };
-  if (const std::optional<Fields> format = body.object("response_format")) {
-    const std::string type = format->text("type").value_or("");
-    if (type == "json_schema") {
-      const std::optional<Fields> named = format->object("json_schema");
-      const Setting* const schema = named ? named->find("schema") : nullptr;
-      if (!schema) fail_field("response_format.json_schema.schema", "a JSON schema", nullptr);
-      set("response_format", [&] { return Grammar::json_schema(*schema); });
-    } else if (type == "json_object") {
-      set("response_format", [] { return Grammar::json_object(); });
-    } else if (type != "text") {
-      const Setting* const given = format->find("type");
-      fail_field("response_format.type", "text, json_object or json_schema",
-                 given ? *given : Setting());
-    }
-  }
+  if (const std::optional<Fields> format = body.object("response_format"))
+    grammar = read_format(*format, format->object("json_schema"));
   if (const auto text = body.text("grammar")) set("grammar", [&] { return Grammar::gbnf(*text); });
   if (const auto text = body.text("guided_regex"))
     set("guided_regex", [&] { return Grammar::regex(*text); });
@@ -114,6 +106,24 @@ std::optional<Grammar> read_grammar(const Fields& body) {
     set("guided_choice", [&] { return Grammar::choice(choices); });
   }
   return grammar;
+}
+
+}  // namespace
+
+std::optional<Grammar> read_format(const Fields& format, const std::optional<Fields>& described) {
+  const std::string type = format.text("type").value_or("");
+  const std::string& field = format.path();
+  if (type == "text") return {};
+  if (type == "json_object") return grammar_of(field, [] { return Grammar::json_object(); });
+  if (type != "json_schema") {
+    const Setting* const given = format.find("type");
+    fail_field(format.name("type"), "text, json_object or json_schema", given ? *given : Setting());
+  }
+  const Setting* const schema = described ? described->find("schema") : nullptr;
+  if (!schema)
+    fail_field(described ? described->name("schema") : format.name("json_schema.schema"),
+               "a JSON schema", nullptr);
+  return grammar_of(field, [&] { return Grammar::json_schema(*schema); });
 }
 
 TextOptions read_options(const Fields& body, const RequestLimits& limits) {
@@ -133,8 +143,6 @@ TextOptions read_options(const Fields& body, const RequestLimits& limits) {
     options.includes_usage = stream->flag("include_usage").value_or(false);
   return options;
 }
-
-}  // namespace
 
 ChatRequest read_chat(const Fields& body, const RequestLimits& limits) {
   ChatRequest request;

@@ -34,6 +34,12 @@ struct RequestLimits {
   bool reads_images = false;
 };
 
+/// Reads them. Errors: RequestError 400, naming the field.
+TextOptions read_options(const Fields& body, const RequestLimits& limits);
+/// The grammar of a format of the type json_object or json_schema; missing for text. described: has
+/// the schema of json_schema. Errors: RequestError 400.
+std::optional<Grammar> read_format(const Fields& format, const std::optional<Fields>& described);
+
 struct ChatRequest {
   TextOptions options;
   std::vector<ChatMessage> messages;
@@ -41,6 +47,14 @@ struct ChatRequest {
 };
 /// Errors: RequestError 400, naming the field.
 ChatRequest read_chat(const Fields& body, const RequestLimits& limits);
+
+struct ResponseRequest {
+  TextOptions options;
+  std::vector<ChatMessage> messages;
+  ChatOptions layout;
+};
+/// Errors: RequestError 400, naming the field.
+ResponseRequest read_response(const Fields& body, const RequestLimits& limits);
 
 /// A text, or its ids.
 using PromptInput = std::variant<std::string, std::vector<int64_t>>;
@@ -62,6 +76,8 @@ std::vector<int64_t> read_ids(const Setting::List& list, const std::string& name
                               const RequestLimits& limits);
 /// The messages of a chat. Errors: RequestError 400.
 std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& limits);
+/// The instructions and input of a response, as a chat. Errors: RequestError 400.
+std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& limits);
 /// tools, tool_choice and variables of the template. Errors: RequestError 400.
 ChatOptions read_layout(const Fields& body);
 

@@ -67,12 +67,12 @@ void ServedModel::check_length(size_t bytes, const std::string& field) const {
 }
 
 TextPrompt ServedModel::chat_prompt(const std::vector<ChatMessage>& messages,
-                                    const ChatOptions& layout) const {
+                                    const ChatOptions& layout, const std::string& field) const {
   size_t bytes = 0;
   for (const ChatMessage& message : messages) bytes += message.content.size();
-  check_length(bytes, "messages");
-  return of_request("messages", [&] {
-    return TextPrompt{{model_.chat_ids(messages, layout), pixels_of(model_, messages)}, "messages"};
+  check_length(bytes, field);
+  return of_request(field, [&] {
+    return TextPrompt{{model_.chat_ids(messages, layout), pixels_of(model_, messages)}, field};
   });
 }
 

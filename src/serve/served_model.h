@@ -40,7 +40,8 @@ class ServedModel {
 
   /// Errors of the prompts: RequestError 400, naming the field; a text that cannot fit is refused
   /// before it is cut into tokens.
-  TextPrompt chat_prompt(const std::vector<ChatMessage>& messages, const ChatOptions& layout) const;
+  TextPrompt chat_prompt(const std::vector<ChatMessage>& messages, const ChatOptions& layout,
+                         const std::string& field = "messages") const;
   std::vector<TextPrompt> completion_prompts(const std::vector<PromptInput>& inputs) const;
   /// Queues all choices of a prompt. Errors: RequestError.
   void submit(TextFeed& feed, const TextOptions& options, const TextPrompt& prompt);

@@ -26,6 +26,7 @@ const std::vector<Service::Route>& Service::routes() {
       {.method = "GET", .path = "/v1/models", .get = &Service::get_models},
       {.method = "GET", .path = kOneModel, .get = &Service::get_model},
       {.method = "POST", .path = "/v1/chat/completions", .post = answer_chat},
+      {.method = "POST", .path = "/v1/responses", .post = answer_response},
       {.method = "POST", .path = "/v1/completions", .post = answer_completion},
       {.method = "POST", .path = "/v1/embeddings", .post = answer_embeddings},
       {.method = "POST", .path = "/tokenize", .post = answer_tokenize},

@@ -1,7 +1,5 @@
 #include "serve/text_answer.h"
 
-#include "wick/io/json.h"
-
 namespace wick::serve {
 namespace {
 
@@ -32,12 +30,7 @@ std::optional<TextFeed::Update> TextAnswer::next(TextFeed& feed) {
 void TextAnswer::send_whole(TextFeed& feed) {
   while (next(feed)) {
   }
-  Setting::List choices;
-  for (size_t i = 0; i < feed.size(); i++)
-    choices.push_back(form_.whole(int64_t(i), feed.result(i)));
-  Settings body = with_head(head_);
-  body.set("choices", std::move(choices)).set("usage", usage_object(usage_));
-  respond_json(exchange_, body);
+  respond_json(exchange_, form_.whole(feed, usage_));
 }
 
 void TextAnswer::send_parts(TextFeed& feed) {
@@ -48,38 +41,25 @@ void TextAnswer::send_parts(TextFeed& feed) {
     send_events(feed);
   } catch (const RequestError& error) {
     exchange_.closes = true;
-    write(event(error_object(error)));
+    write(form_.failure(error));
     exchange_.end();
     throw;
   }
-  write(kLastEvent);
   exchange_.end();
 }
 
 void TextAnswer::send_events(TextFeed& feed) {
-  for (size_t i = 0; i < feed.size(); i++)
-    if (std::optional<Settings> choice = form_.first(int64_t(i))) send(std::move(choice));
+  write(form_.first(feed.size()));
   while (const std::optional<TextFeed::Update> update = next(feed)) {
     const int64_t index = int64_t(update->index);
-    const EnginePiece& piece = update->piece;
-    if (update->has_ended)
-      send(form_.last(index, feed.result(update->index)));
-    else if (!piece.text.empty() || !piece.tokens.empty())
-      send(form_.part(index, piece));
+    write(update->has_ended ? form_.last(index, feed.result(update->index))
+                            : form_.part(index, update->piece));
   }
-  if (options_.includes_usage) send({});
-}
-
-/// Sends an event with the choice, or with the usage.
-void TextAnswer::send(std::optional<Settings> choice) {
-  Settings chunk = with_head(head_);
-  const Setting usage = choice ? Setting() : Setting(usage_object(usage_));
-  chunk.set("choices", choice ? Setting::List{std::move(*choice)} : Setting::List());
-  if (options_.includes_usage) chunk.set("usage", usage);
-  write(event(chunk));
+  write(form_.end(usage_));
 }
 
 void TextAnswer::write(const std::string& text) {
+  if (text.empty()) return;
   exchange_.write(text);
   last_write_ = Clock::now();
 }

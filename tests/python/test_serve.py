@@ -1,9 +1,11 @@
 """`wick serve`, asked by OpenAI's own client, which checks the form of each answer."""
 import contextlib
+import json
 import re
 import shutil
 import signal
 import subprocess
+import typing
 
 import numpy as np
 import pytest
@@ -87,6 +89,55 @@ def test_a_text_is_continued(client, expected):
     assert "".join(answer.choices[0].logprobs.tokens) == expected
     parts = client.completions.create(prompt="uabcA", stream=True, **GREEDY)
     assert "".join(part.choices[0].text for part in parts if part.choices) == expected
+
+
+def test_a_response_is_answered(client, expected):
+    answer = client.responses.create(model="letters", input=QUESTION, temperature=0, max_output_tokens=5, store=False)
+    assert answer.output_text == expected and answer.output[0].role == "assistant"
+    assert answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens"
+    assert answer.usage.input_tokens == 5 and answer.usage.output_tokens == 5 and answer.usage.total_tokens == 10
+    assert answer.usage.output_tokens_details.reasoning_tokens == 0 and answer.usage.input_tokens_details.cached_tokens >= 0
+    again = client.responses.create(model="letters", input=[*QUESTION, *answer.output, {"role": "user", "content": "d"}], max_output_tokens=1)
+    assert again.usage.input_tokens == 5 + 5 + 3  # "uabc", "a" and the answer, "ud", "A"
+
+
+def test_a_response_is_streamed(client, expected):
+    with client.responses.stream(model="letters", input="abc", temperature=0, max_output_tokens=5) as stream:
+        events = list(stream)
+    final = events[-1].response
+    assert final.output_text == expected and final.status == "incomplete"
+    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == expected
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert events[0].type == "response.created" and events[-1].type == "response.incomplete"
+    plain = list(client.responses.create(model="letters", input="abc", temperature=0, max_output_tokens=5, stream=True))
+    assert [event.type for event in plain] == [event.type for event in events]
+
+
+def test_a_response_is_parsed(program, letters_folder, tmp_path):
+    pydantic = pytest.importorskip("pydantic")
+
+    class Answer(pydantic.BaseModel):
+        letter: typing.Literal["a"]
+
+    folder = tmp_path / "json"
+    shutil.copytree(letters_folder, folder)
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokens = list(tokenizer["model"]["vocab"])
+    tokens[-5:] = '{}": '
+    tokenizer["model"]["vocab"] = {token: i for i, token in enumerate(tokens)}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with serving(program, "json", folder) as (url, _), openai.OpenAI(base_url=url + "/v1", api_key=KEY, max_retries=0) as client:
+        answer = client.responses.parse(model="json", input="abc", text_format=Answer)
+        assert answer.output_parsed == Answer(letter="a") and answer.status == "completed"
+        with client.responses.stream(model="json", input="abc", text_format=Answer) as stream:
+            assert stream.get_final_response().output_parsed == Answer(letter="a")
+
+
+def test_a_response_that_needs_state_is_refused(client):
+    for field, value in (("previous_response_id", "resp_1"), ("store", True), ("background", True)):
+        with pytest.raises(openai.BadRequestError) as error:
+            client.responses.create(model="letters", input="abc", **{field: value})
+        assert error.value.param == field
 
 
 def test_embeddings_are_those_of_the_model(client, letters_folder):

@@ -84,6 +84,13 @@ struct TestServer {
     const std::string body = fields(model, R"("stream": true)");
     client.send(Client::head("POST", kChat, body.size()) + body);
   }
+  /// A chat that is over for the server too: it uses its model no longer.
+  void finish_chat(const std::string& model) {
+    EXPECT_EQ(chat(model).status, 200);
+    const std::string row = R"(wick_requests_total{path="/v1/chat/completions",status="200"} )" +
+                            std::to_string(++finished);
+    EXPECT_TRUE(becomes([&] { return has_metric(row); })) << row;
+  }
   std::string state(const std::string& model) {
     return ask("GET", "/v1/models/" + model).json().group("status")->text("value");
   }
@@ -92,6 +99,7 @@ struct TestServer {
   }
 
   Server server;
+  int finished = 0;
 };
 
 TEST(Models, AreLoadedAtTheFirstRequestThatNamesThem) {
@@ -122,13 +130,13 @@ TEST(Models, AreLoadedAtTheFirstRequestThatNamesThem) {
 TEST(Models, MakeRoomInTheOrderOfTheirUse) {
   Models m;
   TestServer server({m.a.entry(), m.b.entry(), m.c.entry()}, {.max_models = 2});
-  for (const char* name : {"a", "b", "a", "c"}) EXPECT_EQ(server.chat(name).status, 200);
+  for (const char* name : {"a", "b", "a", "c"}) server.finish_chat(name);
   EXPECT_EQ(server.state("a"), "loaded");
   EXPECT_EQ(server.state("b"), "unloaded");
   EXPECT_EQ(server.state("c"), "loaded");
   EXPECT_TRUE(m.b.model.expired());
   EXPECT_FALSE(m.a.model.expired());
-  EXPECT_EQ(server.chat("b").status, 200);
+  server.finish_chat("b");
   EXPECT_EQ(server.state("a"), "unloaded");
   EXPECT_EQ(m.b.loads, 2);
   // The texts of unloaded models count.
@@ -276,7 +284,7 @@ TEST(Models, MakeRoomIfTheMemoryDoesNotHoldBoth) {
     if (!m.a.model.expired()) fail(ErrorCode::kOutOfMemory, "load", "5 GB are missing");
   };
   TestServer server({m.a.entry(), m.b.entry()}, {.max_models = 2});
-  EXPECT_EQ(server.chat("a").status, 200);
+  server.finish_chat("a");
   EXPECT_EQ(server.chat("b").status, 200);
   EXPECT_EQ(m.b.loads, 2);
   EXPECT_EQ(server.state("a"), "unloaded");
