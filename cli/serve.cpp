@@ -164,6 +164,11 @@ void add_serve(CLI::App& app) {
                    "tokens of a text and its prompt (default: 4096, or the model's maximum)")
       ->check(integer_from(1));
   command
+      ->add_option("--cache-tokens", o->server.engine.cache_tokens,
+                   "tokens of all texts together that the cache has room for (default: --parallel "
+                   "times --context); if they need more, the youngest text waits")
+      ->check(integer_from(1));
+  command
       ->add_option("--queue", o->server.engine.queue,
                    "texts that wait for one of those to end; further ones are refused")
       ->check(integer_from(1))

@@ -27,10 +27,11 @@ struct OwnedEngine {
 };
 
 void make_engine(OwnedEngine* memory, const LanguageModel& model, int64_t sequences,
-                 int64_t capacity, int64_t chunk, int64_t queue, const std::string& kv,
-                 bool graphs) {
+                 int64_t capacity, int64_t cache_tokens, int64_t chunk, int64_t queue,
+                 const std::string& kv, bool graphs) {
   const EngineOptions options{.sequences = sequences,
                               .capacity = capacity,
+                              .cache_tokens = cache_tokens,
                               .chunk = chunk,
                               .queue = queue,
                               .kv = cache_type(kv),
@@ -116,7 +117,8 @@ void bind_engine(nb::module_& m) {
       .def_prop_ro("logprobs", [](const EngineStream& s) { return scores_of(s.result().tokens); });
   nb::class_<OwnedEngine>(m, "_Engine", "An engine of C++.")
       .def("__init__", &make_engine, nb::arg("model"), nb::arg("sequences"), nb::arg("capacity"),
-           nb::arg("chunk"), nb::arg("queue"), nb::arg("kv"), nb::arg("graphs"))
+           nb::arg("cache_tokens"), nb::arg("chunk"), nb::arg("queue"), nb::arg("kv"),
+           nb::arg("graphs"))
       .def("submit", &submit, nb::arg("ids"), nb::arg("max_tokens").none(), nb::arg("stop"),
            nb::arg("logprobs").none(), nb::arg("skip_special"), nb::arg("keywords"),
            nb::arg("pixel_values").none(), nb::arg("on_news").none())
@@ -125,20 +127,7 @@ void bind_engine(nb::module_& m) {
       .def("stats", [](const OwnedEngine& e) {
         const EngineStats s = e.engine->stats();
         nb::dict all;
-        const std::pair<const char*, int64_t> counts[] = {{"running", s.running},
-                                                          {"waiting", s.waiting},
-                                                          {"finished", s.finished},
-                                                          {"cancelled", s.cancelled},
-                                                          {"failed", s.failed},
-                                                          {"prompt_tokens", s.prompt_tokens},
-                                                          {"cached_tokens", s.cached_tokens},
-                                                          {"prompt_reads", s.prompt_reads},
-                                                          {"generated_tokens", s.generated_tokens},
-                                                          {"steps", s.steps},
-                                                          {"graph_steps", s.graph_steps},
-                                                          {"used_positions", s.used_positions},
-                                                          {"positions", s.positions}};
-        for (const auto& [name, count] : counts) all[name] = count;
+        for (const EngineCount& each : engine_counts()) all[each.name] = s.*each.count;
         return all;
       });
 }

@@ -9,7 +9,7 @@ from typing import Any
 from . import _wick
 from .language import LanguageModel, Message, _limit, _stops
 
-_OF_SESSIONS = {"on_logits", "capacity", "chunk", "sequences", "each", "kv", "graphs"}  # not of a request
+_OF_SESSIONS = {"on_logits", "capacity", "cache_tokens", "chunk", "sequences", "each", "kv", "graphs"}  # not of a request
 _SLICE = 0.2  # seconds between two looks for Ctrl-C
 
 
@@ -117,18 +117,20 @@ class Engine:
     A prompt that begins as an earlier text did reads only the rest. A text does not depend on those beside it.
     """
 
-    def __init__(self, model: LanguageModel, *, sequences: int = 8, capacity: int | None = None, chunk: int = 512, queue: int = 256,
-                 kv: str | None = None, graphs: bool = True) -> None:
+    def __init__(self, model: LanguageModel, *, sequences: int = 8, capacity: int | None = None, cache_tokens: int | None = None,
+                 chunk: int = 512, queue: int = 256, kv: str | None = None, graphs: bool = True) -> None:
         """
         sequences  the most texts that grow at once
         capacity   tokens of a text with its prompt; None: at most 4096 of the model's positions
+        cache_tokens  tokens of all texts together that the cache has room for; None: all that they can have. If they need
+                   more, the youngest text waits
         chunk      the most tokens of prompts that are read between two steps
         queue      the most requests that wait; submit refuses further ones
         kv         how the cache holds keys and values: "f16", "f8" or "q8_0"; None: as the model computes them
         graphs     captures steps that are alike once, and queues them at once
         """
         self._model = model
-        self._engine = _wick._Engine(model, sequences, capacity or 0, chunk, queue, kv or "", graphs)
+        self._engine = _wick._Engine(model, sequences, capacity or 0, cache_tokens or 0, chunk, queue, kv or "", graphs)
 
     def submit(self, prompt: str | Iterable[int] | Sequence[Message], *, max_tokens: int | None = None, stop: str | Sequence[str] = (),
                logprobs: int | None = None, skip_special: bool = True, tools: Sequence[dict[str, Any]] | None = None,

@@ -96,6 +96,27 @@ struct EngineStream::State {
   }
 };
 
+std::span<const EngineCount> engine_counts() {
+  static constexpr EngineCount kCounts[] = {
+      {"running", &EngineStats::running},
+      {"waiting", &EngineStats::waiting},
+      {"finished", &EngineStats::finished},
+      {"cancelled", &EngineStats::cancelled},
+      {"failed", &EngineStats::failed},
+      {"suspended", &EngineStats::suspended},
+      {"prompt_tokens", &EngineStats::prompt_tokens},
+      {"cached_tokens", &EngineStats::cached_tokens},
+      {"prompt_reads", &EngineStats::prompt_reads},
+      {"generated_tokens", &EngineStats::generated_tokens},
+      {"steps", &EngineStats::steps},
+      {"graph_steps", &EngineStats::graph_steps},
+      {"used_positions", &EngineStats::used_positions},
+      {"positions", &EngineStats::positions},
+  };
+  static_assert(sizeof(EngineStats) == std::size(kCounts) * sizeof(int64_t), "a count is missing");
+  return kCounts;
+}
+
 EngineStream::EngineStream(std::shared_ptr<State> state) : state_(std::move(state)) {}
 EngineStream::~EngineStream() {
   if (state_) state_->cancelled = true;
@@ -142,6 +163,7 @@ struct Engine::Worker {
     StopStrings stops;
     int64_t generated = 0;
     bool has_drawn = false;
+    std::optional<Slots::Text> suspended = {};
     Rate prefill = {}, decode = {};
     Clock::time_point began = {};
   };
@@ -177,8 +199,10 @@ struct Engine::Worker {
     require(options.capacity <= positions, "capacity", "at most the model's positions",
             options.capacity);
     if (options.capacity == 0) options.capacity = std::min(positions, kDefaultCapacity);
+    require(options.cache_tokens == 0 || options.cache_tokens >= options.capacity, "cache_tokens",
+            "0, or at least the capacity", options.cache_tokens);
     slots = std::make_unique<Slots>(*model.model, options);
-    stats.positions = options.sequences * options.capacity;
+    stats.positions = slots->positions();
     thread = std::thread([this] { run(); });
   }
   ~Worker() {
@@ -275,8 +299,11 @@ struct Engine::Worker {
       {
         const std::lock_guard lock(mutex);
         if (waiting.empty()) return;
-        const EngineRequest& request = waiting.front()->request;
-        slot = slots->place_for(request.prompt, bool(request.pixel_values));
+        const Job& next = *waiting.front();
+        const std::vector<int64_t>& prompt =
+            next.suspended ? next.suspended->prompt : next.request.prompt;
+        if (!running.empty() && !slots->has_room_for(int64_t(prompt.size()))) return;
+        slot = slots->place_for(prompt, bool(next.request.pixel_values));
         if (!slot) return;
         job = std::move(waiting.front());
         waiting.pop_front();
@@ -284,6 +311,10 @@ struct Engine::Worker {
       }
       const int64_t id = job->id;
       Job& one = *(running[id] = std::move(job));
+      if (one.suspended) {
+        go_on(one, *slot);
+        continue;
+      }
       one.began = Clock::now();
       try {
         const int64_t kept = slots->begin(*slot, {.id = id,
@@ -308,6 +339,29 @@ struct Engine::Worker {
     }
   }
 
+  /// Begins a text again whose memory others needed.
+  void go_on(Job& job, int64_t slot) {
+    try {
+      slots->begin(slot, *std::exchange(job.suspended, {}));
+      reading.push_back(job.id);
+    } catch (...) {
+      fail_job(job.id, std::current_exception());
+    }
+  }
+
+  /// Lets the texts wait whose memory others needed, before all that have not begun.
+  void put_back_suspended() {
+    for (Slots::Text& text : slots->take_suspended()) {
+      const auto found = running.find(text.id);
+      std::erase(reading, text.id);
+      found->second->suspended = std::move(text);
+      const std::lock_guard lock(mutex);
+      stats.suspended++;
+      waiting.push_front(std::move(found->second));
+      running.erase(found);
+    }
+  }
+
   std::optional<GrammarState> grammar_of(const Job& job) const {
     if (!job.request.grammar) return {};
     return GrammarState(*job.request.grammar, model.tokenizer->token_table(), job.stop_ids);
@@ -323,15 +377,20 @@ struct Engine::Worker {
           const std::lock_guard lock(mutex);
           stats.prompt_reads++;
         }
+        put_back_suspended();
+        if (read.parts.empty()) break;
         for (const auto& [id, count] : read.parts) {
           left -= count;
-          running.at(id)->prefill.tokens += count;
+          Job& job = *running.at(id);
+          if (!job.has_drawn) job.prefill.tokens += count;
         }
         for (const Slots::Drawn& drawn : read.drawn) {
           Job& job = *running.at(drawn.text);
           std::erase(reading, drawn.text);
-          job.prefill.seconds = seconds_since(job.began);
-          job.began = Clock::now();
+          if (!job.has_drawn) {
+            job.prefill.seconds = seconds_since(job.began);
+            job.began = Clock::now();
+          }
           take(drawn);
         }
       } catch (...) {
@@ -343,6 +402,7 @@ struct Engine::Worker {
   void step() {
     try {
       const std::vector<Slots::Drawn> drawn = slots->step();
+      put_back_suspended();
       if (drawn.empty()) return;
       {
         const std::lock_guard lock(mutex);

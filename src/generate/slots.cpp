@@ -26,12 +26,26 @@ constexpr int64_t kLeastCopied = 32;
 /// The most steps that are captured.
 constexpr size_t kMaxCaptured = 24;
 
-CacheOptions cache_options(const CausalModel& model, const EngineOptions& options) {
+/// Positions of a block: attention reads tiles of so many keys.
+constexpr int64_t kBlock = 64;
+
+std::unique_ptr<ModelCache> make_cache(const CausalModel& model, const EngineOptions& options) {
   const auto& images = model.facts().images;
-  return {.sequences = options.sequences,
-          .capacity = options.capacity,
-          .chunk = images && images->prompt_is_prefix ? options.capacity : options.chunk,
-          .type = options.kv};
+  CacheOptions all{.sequences = options.sequences,
+                   .capacity = options.capacity,
+                   .chunk = images && images->prompt_is_prefix ? options.capacity : options.chunk,
+                   .type = options.kv};
+  CacheOptions one = all;
+  one.sequences = one.blocks = 1, one.block = kBlock;
+  const bool in_blocks = model.make_cache(one)->has_blocks_alone();
+  check(in_blocks || options.cache_tokens == 0, ErrorCode::kUnsupported, "Engine",
+        "cache_tokens: some layers of a model of type ", model.facts().model_type,
+        " keep a state or a window for each text, and share no memory");
+  if (in_blocks) {
+    all.block = kBlock;
+    all.blocks = ceil_div(options.cache_tokens, kBlock);
+  }
+  return model.make_cache(all);
 }
 
 /// The tokens that both texts begin with.
@@ -47,7 +61,10 @@ Slots::Slots(const CausalModel& model, const EngineOptions& options)
     : model_(model.shared()),
       options_(options),
       has_prefixes_(model.facts().images && model.facts().images->prompt_is_prefix),
-      cache_(model.make_cache(cache_options(model, options))),
+      cache_(make_cache(model, options)),
+      in_blocks_(cache_->has_blocks_alone()),
+      positions_(in_blocks_ ? cache_->free_blocks() * kBlock
+                            : options.sequences * options.capacity),
       sampled_(options.sequences, options.capacity, model.options().device),
       slots_(size_t(options.sequences)),
       masked_(size_t(options.sequences), false),
@@ -61,6 +78,13 @@ int64_t Slots::used_positions() const {
   return used;
 }
 
+bool Slots::has_room_for(int64_t tokens) const {
+  if (!in_blocks_) return true;
+  int64_t blocks = cache_->free_blocks();
+  for (const Kept& kept : kept_) blocks += int64_t(kept.blocks.size());
+  return ceil_div(tokens + 1, kBlock) <= blocks;
+}
+
 /// The tokens of a prompt that a slot's cache holds, at most all but the last one, which must be
 /// read.
 int64_t Slots::shared_with(const Slot& slot, const std::vector<int64_t>& prompt) {
@@ -72,10 +96,12 @@ std::optional<int64_t> Slots::place_for(const std::vector<int64_t>& prompt, bool
   int64_t oldest = -1, best = -1, most = 0;
   for (int64_t i = 0; i < size(); i++) {
     if (at(i).busy) continue;
-    if (oldest < 0 || at(i).used < at(oldest).used) oldest = i;
+    if (oldest < 0 || (!in_blocks_ && at(i).used < at(oldest).used)) oldest = i;
     if (const int64_t shared = shared_with(at(i), prompt); shared > most) best = i, most = shared;
   }
   if (oldest < 0 || has_images) return oldest < 0 ? std::optional<int64_t>() : oldest;
+  for (const Kept& kept : kept_)
+    most = std::max(most, common_tokens(kept.tokens, int64_t(kept.tokens.size()), prompt));
   for (const Slot& slot : slots_) {
     if (!slot.busy || slot.draws || !slot.places.empty()) continue;
     const int64_t soon = common_tokens(slot.tokens, int64_t(slot.tokens.size()), prompt);
@@ -91,6 +117,7 @@ int64_t Slots::begin(int64_t number, Text text) {
   Slot& slot = at(number);
   const Slot before = std::exchange(slot, Slot());
   slot.tokens = text.prompt;
+  slot.drawn = text.drawn;
   slot.used = ++clock_;
   slot.text = std::move(text);
   slot.busy = true;  // an error leaves a text that clear ends
@@ -101,7 +128,7 @@ int64_t Slots::begin(int64_t number, Text text) {
     slot.features = reshape(model_->image_features(pixels),
                             {int64_t(slot.places.size()), model_->facts().hidden_size});
   } else {
-    slot.cached = keep_beginning(number, before);
+    slot.cached = in_blocks_ ? share_beginning(number) : keep_beginning(number, before);
   }
   write_history(number);
   return slot.cached;
@@ -123,6 +150,89 @@ int64_t Slots::keep_beginning(int64_t number, const Slot& before) {
   return cache_->truncate(number, std::min(kept, cache_->lengths()[size_t(number)]));
 }
 
+/// Gives a slot the blocks of the tokens that its prompt and an earlier text begin with. Returns how
+/// many there are.
+int64_t Slots::share_beginning(int64_t number) {
+  const std::vector<int64_t>& prompt = at(number).text.prompt;
+  const int64_t most = int64_t(prompt.size()) - 1;  // the last token must be read
+  Kept* best = nullptr;
+  int64_t shared = 0;
+  for (Kept& kept : kept_) {
+    const int64_t common = common_tokens(kept.tokens, int64_t(kept.tokens.size()), prompt);
+    if (std::min(common, most) > shared) best = &kept, shared = std::min(common, most);
+  }
+  Origin other{-1, shared + kLeastCopied - 1};
+  for (int64_t i = 0; i < size(); i++)
+    if (const int64_t common = shared_with(at(i), prompt); i != number && common > other.tokens)
+      other = {i, common};
+  if (other.slot >= 0) {
+    const std::vector<int64_t> held = cache_->hold(other.slot, other.tokens);
+    cache_->share(held, other.tokens, number);
+    cache_->release(held);
+    return other.tokens;
+  }
+  if (!best) {
+    cache_->drop(number);
+    return 0;
+  }
+  best->used = ++clock_;
+  cache_->share(best->blocks, shared, number);
+  return shared;
+}
+
+/// Keeps the tokens of a slot's text, which has ended, in place of beginnings of it.
+void Slots::keep(Slot& slot, int64_t number) {
+  if (!slot.places.empty() || slot.cached == 0) return;  // placeholders stand for any image
+  slot.tokens.resize(size_t(slot.cached));
+  std::erase_if(kept_, [&](const Kept& kept) {
+    const int64_t length = int64_t(kept.tokens.size());
+    if (common_tokens(kept.tokens, length, slot.tokens) < length) return false;
+    cache_->release(kept.blocks);
+    return true;
+  });
+  kept_.push_back({std::move(slot.tokens), cache_->hold(number, slot.cached), ++clock_});
+}
+
+/// Drops the kept tokens that were used least lately. False if there are none.
+bool Slots::drop_oldest() {
+  const auto oldest = std::min_element(
+      kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
+  if (oldest == kept_.end()) return false;
+  cache_->release(oldest->blocks);
+  kept_.erase(oldest);
+  return true;
+}
+
+/// Drops kept tokens until the next call for these slots fits. Selects the slots.
+bool Slots::make_room(int64_t first, const std::vector<int64_t>& starts,
+                      const std::vector<int64_t>& ends) {
+  cache_->select(first, int64_t(ends.size()));
+  while (cache_->needed_blocks(starts, ends) > cache_->free_blocks())
+    if (!drop_oldest()) return false;
+  return true;
+}
+
+/// Takes the youngest text out of its slot. False if there is none.
+bool Slots::suspend_youngest() {
+  int64_t youngest = -1;
+  for (int64_t i = 0; i < size(); i++)
+    if (at(i).busy && (youngest < 0 || at(i).text.id > at(youngest).text.id)) youngest = i;
+  if (youngest < 0) return false;
+  Slot& slot = at(youngest);
+  Text text = std::move(slot.text);
+  text.prompt = slot.tokens;
+  text.drawn = slot.drawn;
+  suspended_.push_back(std::move(text));
+  empty(youngest);
+  return true;
+}
+
+void Slots::empty(int64_t number) {
+  cache_->drop(number);
+  at(number) = Slot();
+  is_placed_ = false;
+}
+
 void Slots::write_history(int64_t number) {
   std::vector<int64_t> row = at(number).tokens;
   Var history = sampled_.history.rows(number, 1);
@@ -132,14 +242,15 @@ void Slots::write_history(int64_t number) {
 }
 
 /// Writes the state of every slot to the device. A slot that takes no part in a step computes the
-/// last token that its cache holds again, which changes nothing.
+/// last token that its cache holds again, which changes nothing, or in a pool one of nobody's.
 void Slots::place() {
   if (is_placed_) return;
   std::vector<int64_t> tokens, positions, advance, states;
   std::vector<Sampling> sampling;
   for (const Slot& slot : slots_) {
-    const int64_t last =
-        slot.draws ? int64_t(slot.tokens.size()) - 1 : std::max<int64_t>(slot.cached - 1, 0);
+    const int64_t last = slot.draws   ? int64_t(slot.tokens.size()) - 1
+                         : in_blocks_ ? 0
+                                      : std::max<int64_t>(slot.cached - 1, 0);
     tokens.push_back(slot.tokens.empty() ? 0 : slot.tokens[size_t(last)]);
     positions.push_back(last);
     advance.push_back(slot.draws);
@@ -236,9 +347,24 @@ TokenBatch Slots::next_tokens(const Together& group) const {
   return batch;
 }
 
+/// Whether the slots' next tokens find blocks, once kept ones are dropped.
+bool Slots::has_room_for(const Together& group) {
+  std::vector<int64_t> starts, ends;
+  for (int64_t i = group.first; i < group.first + group.count; i++) {
+    starts.push_back(at(i).cached);
+    ends.push_back(at(i).cached + std::min(left(i), group.tokens));
+  }
+  return make_room(group.first, starts, ends);
+}
+
 Slots::Reading Slots::read(int64_t text, int64_t most) {
   const NoGrad off;
-  const Together group = read_together(slot_of(text), most);
+  const int64_t own = slot_of(text);
+  Together group = read_together(own, most);
+  if (group.count > 1 && !has_room_for(group)) group = {own, 1, most};
+  while (group.count == 1 && !has_room_for(group))
+    // Older texts go on; this one is begun again when they have ended.
+    if (!suspend_youngest() || !at(own).busy) return {};
   const TokenBatch batch = next_tokens(group);
   for (int64_t i = 0; i < group.count; i++) {
     // A step beside the reading computed some token of an empty slot.
@@ -329,7 +455,10 @@ void Slots::pack() {
     if (to >= rows) return;  // texts that are being read have the places
     cache_->fork(from, to);
     at(to) = at(from);
-    at(from).busy = at(from).draws = false;
+    if (in_blocks_)
+      empty(from);
+    else
+      at(from).busy = at(from).draws = false;
     write_history(to);
     is_placed_ = false;
   }
@@ -405,22 +534,27 @@ Tensor Slots::queue_step(int64_t rows, const std::vector<int64_t>& ends) {
 std::vector<Slots::Drawn> Slots::step() {
   const NoGrad off;
   clock_++;
-  pack();
-  int64_t last = -1, rows = 1;
-  for (int64_t i = 0; i < size(); i++)
-    if (at(i).draws) last = i;
-  if (last < 0) return {};
-  while (rows <= last) rows *= 2;  // few sizes of steps, which graphs can have captured
-  rows = uses_graphs_ ? std::min(rows, size()) : last + 1;
+  int64_t rows = 0;
+  std::vector<int64_t> starts, ends;
+  do {
+    pack();
+    int64_t last = -1;
+    for (int64_t i = 0; i < size(); i++)
+      if (at(i).draws) last = i;
+    if (last < 0) return {};
+    rows = 1;
+    while (rows <= last) rows *= 2;  // few sizes of steps, which graphs can have captured
+    rows = uses_graphs_ ? std::min(rows, size()) : last + 1;
+    starts.clear(), ends.clear();
+    for (int64_t i = 0; i < rows; i++) {
+      const Slot& slot = at(i);
+      const int64_t idle = in_blocks_ ? slot.cached : std::max<int64_t>(slot.cached, 1);
+      ends.push_back(slot.draws ? int64_t(slot.tokens.size()) : idle);
+      starts.push_back(slot.draws || !in_blocks_ ? ends.back() - 1 : ends.back());
+    }
+  } while (!make_room(0, starts, ends) && suspend_youngest());
   place();
   write_masks(0, rows);
-  std::vector<int64_t> starts, ends;
-  for (int64_t i = 0; i < rows; i++) {
-    const Slot& slot = at(i);
-    ends.push_back(slot.draws ? int64_t(slot.tokens.size()) : std::max<int64_t>(slot.cached, 1));
-    starts.push_back(ends.back() - 1);
-  }
-  cache_->select(0, rows);
   cache_->prepare(starts, ends);
   Tensor logits;
   if (!runs_captured(rows, ends)) {
@@ -432,7 +566,13 @@ std::vector<Slots::Drawn> Slots::step() {
 }
 
 void Slots::end(int64_t text) {
-  Slot& slot = at(slot_of(text));
+  const NoGrad off;
+  const int64_t number = slot_of(text);
+  Slot& slot = at(number);
+  if (in_blocks_) {
+    keep(slot, number);
+    empty(number);
+  }
   slot.busy = slot.draws = false;
   slot.used = ++clock_;
   is_placed_ = false;
@@ -441,9 +581,10 @@ void Slots::end(int64_t text) {
 void Slots::clear(int64_t text) {
   const NoGrad off;
   const int64_t number = slot_of(text);
-  end(text);
   cache_->clear(number);
-  at(number).tokens.clear(), at(number).cached = 0;
+  at(number) = Slot();
+  at(number).used = ++clock_;
+  is_placed_ = false;
 }
 
 int64_t Slots::slot_of(int64_t text) const {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generate/sampled_rows.h"
@@ -13,8 +14,10 @@
 namespace wick {
 
 /// Slots of a cache, each for a text: a text is begun in a slot, its prompt is read in parts, and
-/// steps extend all texts whose prompts are read by a token. A slot whose text has ended keeps its
-/// tokens, for a text that begins with the same ones.
+/// steps extend all texts whose prompts are read by a token. The tokens of a text that has ended are
+/// kept for texts that begin with the same ones: in blocks of the cache's pool until others need
+/// them, the least recently used first; or, where layers keep states or windows, in the slot until
+/// it has another text.
 class Slots {
  public:
   /// Errors: as of CausalModel::make_cache.
@@ -28,6 +31,7 @@ class Slots {
     std::optional<int64_t> logprobs;
     Tensor pixel_values;
     std::optional<GrammarState> grammar;
+    int64_t drawn = 0;  // of the prompt's tokens, if it was suspended
   };
   /// A token that was drawn, or a mark of sample.
   struct Drawn {
@@ -40,6 +44,8 @@ class Slots {
   int64_t size() const { return int64_t(slots_.size()); }
   /// The tokens of a text that has not ended: its prompt and those that were drawn.
   const std::vector<int64_t>& tokens(int64_t text) const { return at(slot_of(text)).tokens; }
+  /// Whether the pool has room for a prompt and a token, now or once kept tokens are dropped.
+  bool has_room_for(int64_t tokens) const;
   /// The free slot to begin a text in: one that holds most of its prompt, else the one that was
   /// used least lately; missing if all are busy. It may wait: a text that is being read has the
   /// same beginning, which is copied once it is there.
@@ -60,11 +66,15 @@ class Slots {
   Reading read(int64_t text, int64_t most);
   /// Extends all texts whose prompts are read. Waits for the device.
   std::vector<Drawn> step();
+  /// The texts whose memory older ones needed since the last call. They can be begun again, with
+  /// their tokens so far as prompts.
+  std::vector<Text> take_suspended() { return std::exchange(suspended_, {}); }
   void end(int64_t text);
   /// Ends a text whose memory may hold numbers that are not finite.
   void clear(int64_t text);
 
   int64_t used_positions() const;
+  int64_t positions() const { return positions_; }
   int64_t graph_steps() const { return graph_steps_; }
 
  private:
@@ -88,11 +98,23 @@ class Slots {
   struct Origin {
     int64_t slot, tokens;
   };
+  /// The tokens of a text that has ended, in blocks of the pool.
+  struct Kept {
+    std::vector<int64_t> tokens, blocks;
+    int64_t used;
+  };
   const Slot& at(int64_t slot) const { return slots_[size_t(slot)]; }
   Slot& at(int64_t slot) { return slots_[size_t(slot)]; }
   int64_t slot_of(int64_t text) const;
   static int64_t shared_with(const Slot& slot, const std::vector<int64_t>& prompt);
   int64_t keep_beginning(int64_t number, const Slot& before);
+  int64_t share_beginning(int64_t number);
+  void keep(Slot& slot, int64_t number);
+  bool drop_oldest();
+  bool make_room(int64_t first, const std::vector<int64_t>& starts,
+                 const std::vector<int64_t>& ends);
+  bool suspend_youngest();
+  void empty(int64_t number);
   void write_history(int64_t slot);
   void place();
   void write_masks(int64_t first, int64_t count);
@@ -104,6 +126,7 @@ class Slots {
     int64_t first, count, tokens;
   };
   Together read_together(int64_t slot, int64_t most) const;
+  bool has_room_for(const Together& group);
   TokenBatch next_tokens(const Together& group) const;
   bool can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const;
   Captured& step_like_this(int64_t rows);
@@ -115,6 +138,10 @@ class Slots {
   EngineOptions options_;
   bool has_prefixes_;  // prompts see themselves both ways
   std::unique_ptr<ModelCache> cache_;
+  bool in_blocks_;  // all that the cache keeps lies in blocks of a pool
+  int64_t positions_;
+  std::vector<Kept> kept_;
+  std::vector<Text> suspended_;
   SampledRows sampled_;
   std::vector<Slot> slots_;
   std::vector<bool> masked_;  // slots whose masks on the device leave ids out

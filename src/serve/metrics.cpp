@@ -79,6 +79,8 @@ std::string Metrics::page(const std::optional<EngineStats>& stats, int64_t model
       {"wick_texts_finished_total", "Texts that ended", "counter", stats->finished},
       {"wick_texts_cancelled_total", "Texts that their clients ended", "counter", stats->cancelled},
       {"wick_texts_failed_total", "Texts that an error ended", "counter", stats->failed},
+      {"wick_texts_suspended_total", "Times that a text waited for memory", "counter",
+       stats->suspended},
       {"wick_prompt_tokens_total", "Tokens of prompts", "counter", stats->prompt_tokens},
       {"wick_cached_tokens_total", "Tokens of prompts that were in the cache", "counter",
        stats->cached_tokens},

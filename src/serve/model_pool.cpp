@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include "wick/base/error.h"
 
@@ -16,14 +15,7 @@ struct LoadEnded {};
 void add_stats(std::optional<EngineStats>& to, const std::optional<EngineStats>& from) {
   if (!from) return;
   if (!to) to.emplace();
-  constexpr int64_t EngineStats::*kCounts[] = {
-      &EngineStats::running,       &EngineStats::waiting,      &EngineStats::finished,
-      &EngineStats::cancelled,     &EngineStats::failed,       &EngineStats::prompt_tokens,
-      &EngineStats::cached_tokens, &EngineStats::prompt_reads, &EngineStats::generated_tokens,
-      &EngineStats::steps,         &EngineStats::graph_steps,  &EngineStats::used_positions,
-      &EngineStats::positions};
-  static_assert(sizeof(EngineStats) == std::size(kCounts) * sizeof(int64_t), "a count is missing");
-  for (int64_t EngineStats::*count : kCounts) (*to).*count += (*from).*count;
+  for (const EngineCount& each : engine_counts()) (*to).*each.count += (*from).*each.count;
 }
 
 /// The counts of an engine after its end, when no text is left.

@@ -1,6 +1,6 @@
-// sdpa, under masks, in windows, with sinks, of padded and of packed sequences, and its gradient. Options
-// in geometries: whether causal, the scale in hundredths (0: 1 / sqrt(D)), the window and the soft cap
-// in hundredths.
+// sdpa, under masks, in windows, with sinks, in blocks of a pool, of padded and of packed sequences, and
+// its gradient. Options in geometries: whether causal, the scale in hundredths (0: 1 / sqrt(D)), the
+// window, the soft cap in hundredths, and the keys of a block, if they lie in blocks.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +16,7 @@
 #include "wick/ops/attention.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/create.h"
 #include "wick/ops/shape.h"
 
 namespace wick::conformance {
@@ -33,6 +34,35 @@ SdpaOptions options_of(const Case& c, const Tensor& positions, const Tensor& sin
           .window = window_of(c),
           .soft_cap = soft_cap_of(c),
           .sinks = sinks};
+}
+
+int64_t block_of(const Case& c) { return c.geometry.dims.size() > 4 ? c.geometry.dims[4] : 0; }
+
+/// x [B, G, S, D] in blocks of a pool [1, G, P, D], the last one first, after a block that no
+/// sequence has.
+Tensor pool_of(const Tensor& x, int64_t block) {
+  const int64_t b = x.size(0), g = x.size(1), n = x.size(2) / block, d = x.size(3);
+  const Tensor blocks =
+      reshape(permute(reshape(x, {b, g, n, block, d}), {1, 0, 2, 3, 4}), {g, b * n, block, d});
+  const double unseen = is_floating(x.dtype()) ? std::nan("") : 99;
+  const Tensor first = full({g, 1, block, d}, unseen, {.dtype = x.dtype(), .device = x.device()});
+  return reshape(cat({first, flip(blocks, {1})}, 1), {1, g, (b * n + 1) * block, d});
+}
+/// sdpa of q, k and v with their heads first; of k and v in blocks if the case says so.
+Tensor attended(const Case& c, const Tensor& q, const Tensor& k, const Tensor& v,
+                SdpaOptions options) {
+  const int64_t block = block_of(c);
+  if (block == 0) return sdpa(q, k, v, options);
+  const int64_t b = k.size(0), n = k.size(2) / block;
+  std::vector<int64_t> table;
+  for (int64_t i = b * n; i > 0; i--) table.push_back(i);
+  options.blocks = Tensor::from(table, {b, n}, k.device());
+  options.block_size = block;
+  if (options.key_scales) {
+    options.key_scales = pool_of(options.key_scales, block);
+    options.value_scales = pool_of(options.value_scales, block);
+  }
+  return sdpa(q, pool_of(k, block), pool_of(v, block), options);
 }
 
 /// The operand at `index` of a row that may have it.
@@ -177,8 +207,8 @@ Row sdpa_row() {
   Row row;
   row.op = "sdpa";
   row.run = [](std::vector<Tensor> x, const Case& c) {
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
-                options_of(c, x[3], operand_or_none(x, 4)));
+    return attended(c, heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                    options_of(c, x[3], operand_or_none(x, 4)));
   };
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     return with_narrow_products(reference::sdpa(heads_first(x[0]), heads_first(x[1]),
@@ -311,6 +341,7 @@ std::vector<Geometry> masked_geometries(bool is_gradient) {
                                 {{1, 2, 1, 20, 70, 24, true, 0, 0, 0, 64}, {20, 70}},
                                 {{1, 2, 1, 5, 9, 64, false, 0, 0, 0, 136}, {2, 1, 9}},
                                 {{1, 4, 1, 5, 70, 576, false, 0, 0, 0, 512}, {4, 1, 70}},
+                                {{1, 4, 2, 20, 128, 64, true}, {4, 20, 128}},
                                 {{0, 2, 1, 3, 5, 8, true}, {3, 5}},
                                 {{1, 2, 1, 3, 0, 8, false}, {3, 0}}}) {
     // GPUs have no kernel for the gradient of such heads; see latent.
@@ -334,8 +365,8 @@ Row masked_row(bool is_bool, bool is_gradient) {
     return options;
   };
   row.run = [=](std::vector<Tensor> x, const Case& c) {
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
-                options_under(c, x[3], operand_or_none(x, 4)));
+    return attended(c, heads_first(x[0]), heads_first(x[1]), heads_first(x[2]),
+                    options_under(c, x[3], operand_or_none(x, 4)));
   };
   if (is_gradient)
     row.run = [=](std::vector<Tensor> x, const Case& c) {
@@ -547,6 +578,32 @@ Array with_scales(const Array& codes, const Array& scales) {
   return x;
 }
 
+const AttentionSizes kMixedSizes[] = {{1, 1, 1, 1, 1, 32},
+                                      {2, 4, 1, 1, 70, 32},
+                                      {1, 2, 1, 33, 33, 96},
+                                      {1, 4, 2, 1, 200, 64},
+                                      {1, 2, 2, 3, 70, 128, false},
+                                      {2, 4, 2, 5, 33, 64, true, 0, 6, 300},
+                                      {1, 2, 2, 40, 70, 256, true, 25},
+                                      {2, 3, 3, 5, 17, 64, true, 0, 0, 0, 128},
+                                      {2, 12, 1, 1, 70, 576, true, 0, 0, 0, 512},
+                                      {1, 2, 1, 130, 150, 64},
+                                      {0, 2, 1, 3, 5, 32},
+                                      {1, 2, 1, 3, 0, 32}};
+
+/// The operands of sdpa of another dtype than q, and of their scales.
+std::vector<Geometry> mixed_geometries(std::span<const AttentionSizes> sizes, bool has_scales) {
+  std::vector<Geometry> geometries = attention_geometries(sizes, 0);
+  for (Geometry& geometry : geometries)
+    for (const std::size_t of : {1, 2}) {
+      if (!has_scales) continue;
+      HostShape shape = geometry.operands[of];
+      shape[3] /= kScaleGroup;
+      geometry.operands.push_back(shape);
+    }
+  return geometries;
+}
+
 /// sdpa with k and v of another dtype than q, of i8 where they have scales, the last two operands.
 Row mixed_row(bool has_scales) {
   Row row = sdpa_row();
@@ -556,7 +613,7 @@ Row mixed_row(bool has_scales) {
     SdpaOptions options = options_of(c, x[3], operand_or_none(x, sinks));
     if (has_scales)
       options.key_scales = heads_first(x[4]), options.value_scales = heads_first(x[5]);
-    return sdpa(heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options);
+    return attended(c, heads_first(x[0]), heads_first(x[1]), heads_first(x[2]), options);
   };
   row.reference = [=](const std::vector<Array>& x, const Case& c) {
     reference::Attention attention = attention_of(c, x, sinks);
@@ -591,26 +648,7 @@ Row mixed_row(bool has_scales) {
   for (const DType q : {DType::kF32, DType::kBf16, DType::kF16})
     if (has_scales)
       row.dtypes.push_back({q, DType::kI8, DType::kI8, DType::kI64, DType::kF16, DType::kF16});
-  const AttentionSizes sizes[] = {{1, 1, 1, 1, 1, 32},
-                                  {2, 4, 1, 1, 70, 32},
-                                  {1, 2, 1, 33, 33, 96},
-                                  {1, 4, 2, 1, 200, 64},
-                                  {1, 2, 2, 3, 70, 128, false},
-                                  {2, 4, 2, 5, 33, 64, true, 0, 6, 300},
-                                  {1, 2, 2, 40, 70, 256, true, 25},
-                                  {2, 3, 3, 5, 17, 64, true, 0, 0, 0, 128},
-                                  {2, 12, 1, 1, 70, 576, true, 0, 0, 0, 512},
-                                  {1, 2, 1, 130, 150, 64},
-                                  {0, 2, 1, 3, 5, 32},
-                                  {1, 2, 1, 3, 0, 32}};
-  row.geometries = attention_geometries(sizes, 0);
-  if (has_scales)
-    for (Geometry& geometry : row.geometries)
-      for (const std::size_t of : {1, 2}) {
-        HostShape shape = geometry.operands[of];
-        shape[3] /= kScaleGroup;
-        geometry.operands.push_back(shape);
-      }
+  row.geometries = mixed_geometries(kMixedSizes, has_scales);
   row.special = false;  // NaN times the weight 0 of what is not seen
   row.differentiable = {};
   if (has_scales) row.few_layouts = {3, 4, 5};
@@ -621,6 +659,49 @@ Row mixed_row(bool has_scales) {
   row.kernels = [](const std::vector<DType>& d) {
     return std::vector<KernelQuestion>{{kSdpaMixed, d[0], d[1]}};
   };
+  return row;
+}
+
+/// A row of sdpa with keys in blocks: of as many keys as a power of two divides, at most 64.
+Row in_blocks(Row row) {
+  row.op += "(blocks)";
+  for (Geometry& geometry : row.geometries) {
+    const int64_t keys = geometry.operands[1][1];
+    int64_t block = 1;
+    while (block < 64 && keys % (2 * block) == 0) block *= 2;
+    geometry.dims.push_back(block);
+  }
+  row.special = false;
+  row.bench = {};
+  return row;
+}
+const AttentionSizes kInBlocks[] = {
+    {1, 1, 1, 1, 2, 8},
+    {2, 4, 2, 3, 64, 64},
+    {2, 4, 1, 1, 256, 128},
+    {3, 2, 2, 5, 24, 16},
+    {1, 4, 2, 70, 128, 128},
+    {2, 2, 1, 130, 192, 64, false},
+    {1, 8, 2, 1, 70, 80},
+    {2, 4, 2, 9, 128, 256},
+    {2, 6, 1, 1, 128, 576, true, 0, 0, 0, 512},
+    {0, 2, 1, 3, 4, 8},
+    {2, 2, 1, 4, 320, 32, true, 25},
+};
+const AttentionSizes kWindowsInBlocks[] = {
+    {1, 2, 1, 2, 8, 8, true, 0, 4},          {2, 4, 2, 5, 192, 64, true, 0, 70, 300},
+    {1, 2, 2, 150, 256, 128, true, 0, 33},   {2, 8, 1, 1, 256, 64, true, 0, 100},
+    {1, 2, 2, 9, 128, 512, true, 0, 5, 300},
+};
+const AttentionSizes kMixedInBlocks[] = {
+    {2, 4, 1, 1, 192, 128},
+    {1, 2, 1, 40, 128, 64, false},
+    {2, 4, 2, 5, 24, 32, true, 0, 6, 300},
+    {2, 2, 2, 3, 128, 256, true, 25},
+    {2, 12, 1, 1, 64, 576, true, 0, 0, 0, 512},
+};
+Row with_geometries(Row row, std::vector<Geometry> geometries) {
+  row.geometries = std::move(geometries);
   return row;
 }
 
@@ -648,6 +729,13 @@ std::vector<Row> rows_of<"attention">() {
           mixed_row(false),
           mixed_row(true),
           with_sinks(mixed_row(true)),
+          in_blocks(with_geometries(sdpa_row(), attention_geometries(kInBlocks, 0))),
+          in_blocks(
+              with_geometries(windowed(sdpa_row(), 0), attention_geometries(kWindowsInBlocks, 0))),
+          in_blocks(masked_row(false, false)),
+          in_blocks(with_geometries(mixed_row(false), mixed_geometries(kMixedInBlocks, false))),
+          in_blocks(
+              with_sinks(with_geometries(mixed_row(true), mixed_geometries(kMixedInBlocks, true)))),
           varlen_row(false),
           varlen_row(true)};
 }

@@ -25,7 +25,8 @@ struct Dims {
         D(q.shape[3]),
         Dv(v.shape[3]),
         G(k.shape[1]),
-        S(k.shape[2]),
+        S(attributes.block > 0 ? first_keys.shape[1] * attributes.block : k.shape[2]),
+        block(attributes.block),
         causal(attributes.causal != 0),
         has_first_keys(attributes.has_first_keys != 0),
         has_sinks(attributes.has_sinks != 0),
@@ -57,6 +58,7 @@ struct Dims {
   int64 sizes() const { return B * H * T * S * (D + Dv); }
 
   int64 B, H, T, D, Dv, G, S;
+  int64 block;  // keys of a block of a pool; 0: there is no pool
   bool causal, has_first_keys, has_sinks;
   int64 window;
   Scoring scoring;
@@ -113,11 +115,19 @@ void attend(const Plan& plan, const AttentionParts& kernel, const Dims& d, const
     queries.sink[i] =
         d.has_sinks ? sinks.as<char>() + bytes_of(sinks.dtype, h * sinks.strides[0]) : nullptr;
   }
-  Keys keys = {row_of(k, b, g, 0), row_of(v, b, g, 0), k.strides[2], v.strides[2], {}, {}};
+  const int64 of = d.block > 0 ? 0 : b;  // all sequences share a pool
+  Keys keys = {row_of(k, of, g, 0), row_of(v, of, g, 0), k.strides[2], v.strides[2]};
   if (has_scales) {
     const View &k_scales = call.in[6], &v_scales = call.in[7];
-    keys.k_scales = {row_of(k_scales, b, g, 0), k_scales.strides[2]};
-    keys.v_scales = {row_of(v_scales, b, g, 0), v_scales.strides[2]};
+    keys.k_scales = {row_of(k_scales, of, g, 0), k_scales.strides[2]};
+    keys.v_scales = {row_of(v_scales, of, g, 0), v_scales.strides[2]};
+  }
+  if (d.block > 0) {
+    const View& table = call.in[4];
+    keys.table = table.as<int64>() + b * table.strides[0];
+    keys.table_stride = table.strides[1];
+    keys.block = d.block;
+    keys.pool = k.shape[2] / d.block;
   }
   (plan.few ? kernel.few : kernel.forward)(kernel, queries, keys, d.D, d.Dv, d.scoring, buffer);
 }
@@ -158,7 +168,7 @@ class Gradient {
     const int64 head = piece / plan_.parts, b = head / d_.G, g = head % d_.G;
     const int64 part = folded(piece % plan_.parts, plan_.parts), first = part * plan_.size;
     const GradientKeys keys = {
-        {row_of(k, b, g, first), row_of(v, b, g, first), k.strides[2], v.strides[2], {}, {}},
+        {row_of(k, b, g, first), row_of(v, b, g, first), k.strides[2], v.strides[2]},
         std::min(plan_.size, d_.S - first),
         row_of(gk, b, g, first),
         row_of(gv, b, g, first),

@@ -1,6 +1,8 @@
 // Scaled dot-product attention and its gradient. attention.cpp loops over batch, heads and tokens;
 // kernels/ multiplies a block of queries by a block of keys.
 #pragma once
+#include <algorithm>
+
 #include "dispatch/chunk.h"
 #include "wick/abi/backend.h"
 #include "wick/abi/ops/attention.h"
@@ -22,6 +24,18 @@ struct Keys {
   const void* v;
   int64 k_stride, v_stride;
   Scales k_scales = {}, v_scales = {};
+  const int64* table = nullptr;  // of blocks of `block` keys; nullptr: key s is row s
+  int64 table_stride = 0, block = 0, pool = 0;  // pool: blocks
+
+  int64 row(int64 key) const {
+    if (!table) return key;
+    const int64 id = table[key / block * table_stride];
+    return (id >= 0 && id < pool ? id : 0) * block + key % block;
+  }
+  /// Of `most` keys from this one on, those whose rows follow one another.
+  int64 together(int64 key, int64 most) const {
+    return table ? std::min(most, block - key % block) : most;
+  }
 };
 
 /// From the dot product of q and k to the score: x = scale · product, capped if soft_cap > 0.

@@ -389,10 +389,11 @@ void forward(const AttentionParts& kernel, const Queries& queries, const Keys& k
     least = smaller(least, block.first);
     if (block.end > most) most = block.end;
   }
-  for (int64 first = least; first < most; first += kKeys) {
-    const int64 n = smaller(kKeys, most - first);
-    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, first, n, D, buffer.k);
-    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, first, n, Dv, buffer.v);
+  for (int64 first = least, n = 0; first < most; first += n) {
+    n = keys.together(first, smaller(kKeys, most - first));
+    const int64 row = keys.row(first);
+    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, row, n, D, buffer.k);
+    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, row, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i += kPair<C>) {
       const Block<C>& block = buffer.blocks[i / kPair<C>];
       const int64 count = smaller(n, block.end - first), width = block.width;
@@ -511,10 +512,11 @@ void few(const AttentionParts& kernel, const Queries& queries, const Keys& keys,
     begin = smaller(begin, queries.unseen[i]);
     if (queries.seen[i] > end) end = queries.seen[i];
   }
-  for (int64 first = begin; first < end; first += kKeys) {
-    const int64 n = smaller(kKeys, end - first);
-    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, first, n, D, buffer.k);
-    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, first, n, Dv, buffer.v);
+  for (int64 first = begin, n = 0; first < end; first += n) {
+    n = keys.together(first, smaller(kKeys, end - first));
+    const int64 row = keys.row(first);
+    const Rows<C> k(kernel, keys.k, keys.k_stride, keys.k_scales, row, n, D, buffer.k);
+    const Rows<C> v(kernel, keys.v, keys.v_stride, keys.v_scales, row, n, Dv, buffer.v);
     for (int64 i = 0; i < queries.count; i++) {
       const int64 unseen = keys_before(queries.unseen[i], first, n);
       const int64 count = keys_before(queries.seen[i], first, n) - unseen;

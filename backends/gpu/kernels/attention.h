@@ -25,6 +25,26 @@ struct SeenKeys {
   WICK_HD static SeenKeys none() { return {0, 0}; }
 };
 
+/// Where the keys of a sequence lie, if they do in blocks of a pool.
+struct KeyBlocks {
+  const int64* table;  // [B, N]; nullptr: key s is row s
+  int64 strides[2];
+  int32 count, shift;  // N; a block has 2^shift keys
+  uint32 pool;         // blocks
+
+  /// The rows from a key's number to its place; the same for all of its block.
+  WICK_DEVICE int64 moved(int32 b, int32 key) const {
+    if (!table) return 0;
+    int32 at = key >> shift;
+    if (at >= count) at = count - 1;
+    const int64 id = table[b * strides[0] + at * strides[1]];
+    const int32 block = uint64(id) < pool ? int32(id) : 0;
+    return int64(block - at) * (int64(1) << shift);
+  }
+  /// The first of `keys` keys, a power of two of at most a block, one of which is `key`.
+  WICK_DEVICE int32 first_of(int32 key, int32 keys) const { return table ? key & -keys : key; }
+};
+
 /// The shape of a call.
 struct AttentionShape {
   FastDivide heads;  // H / G
@@ -36,6 +56,7 @@ struct AttentionShape {
   const int64* first_keys;  // [B, T]; nullptr: all 0
   int64 first_key_strides[2];
   int32 value_dim;  // Dv, of v and y; q and k have head_dim
+  KeyBlocks blocks;
 
   WICK_HD int32 larger_dim() const { return head_dim > value_dim ? head_dim : value_dim; }
   WICK_HD int32 rows() const { return queries * int32(heads.divisor); }
@@ -137,11 +158,13 @@ struct AttentionCall {
     return x.shape[3] <= 1 || x.strides[3] == 1 ? nullptr : "an inner stride is not 1";
   }
   /// most_value_dim: of Dv; 0: as of D.
-  const char* check(int64 most_head_dim, int64 most_value_dim = 0) const {
+  /// least_block: the smallest block of keys that the kernel reads; 0: it reads no blocks.
+  const char* check(int64 most_head_dim, int64 most_value_dim = 0, int64 least_block = 0) const {
     if (const char* why = check_heads(q, q, q.shape[3])) return why;
     if (const char* why = check_heads(k, k, q.shape[3])) return why;
     if (const char* why = check_heads(v, k, v.shape[3])) return why;
-    if (k.shape[0] != q.shape[0]) return "q and k do not fit";
+    if (const char* why = has_blocks() ? check_blocks(least_block) : nullptr) return why;
+    if (k.shape[0] != (has_blocks() ? 1 : q.shape[0])) return "q and k do not fit";
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0) return "H is no multiple of G";
     if (positions.rank != 2 || positions.shape[0] != q.shape[0] || positions.shape[1] != q.shape[2])
       return "positions are not [B, T]";
@@ -159,12 +182,34 @@ struct AttentionCall {
       return "there is more than a launch covers";
     return nullptr;
   }
+  bool has_blocks() const { return attributes.block > 0; }
+  const char* check_blocks(int64 least_block) const {
+    const int64 block = attributes.block;
+    if (least_block == 0) return "keys lie in blocks";
+    if ((block & (block - 1)) != 0 || block < least_block) return "blocks are too small";
+    if (attributes.has_first_keys != 0) return "there are blocks and first keys";
+    if (first_keys.rank != 2 || first_keys.shape[0] != q.shape[0]) return "blocks are not [B, N]";
+    if (k.shape[2] < block) return "there is no block in the pool";
+    return first_keys.shape[1] > kLaunchLimit / block ? "there is more than a launch covers"
+                                                      : nullptr;
+  }
+  /// S.
+  int64 keys() const { return has_blocks() ? first_keys.shape[1] * attributes.block : k.shape[2]; }
+  KeyBlocks blocks() const {
+    if (!has_blocks()) return {};
+    const int32 shift = __builtin_ctz(uint32(attributes.block));
+    return {first_keys.as<int64>(),
+            {first_keys.strides[0], first_keys.strides[1]},
+            int32(first_keys.shape[1]),
+            shift,
+            uint32(k.shape[2] >> shift)};
+  }
   int64 larger_dim() const { return q.shape[3] > v.shape[3] ? q.shape[3] : v.shape[3]; }
   /// The rows of q: B H T.
   int64 rows() const { return q.shape[0] * q.shape[1] * q.shape[2]; }
   const char* check_bias(const View& x) const {
     return x.rank == 4 && x.shape[0] == q.shape[0] && x.shape[1] == q.shape[1] &&
-                   x.shape[2] == q.shape[2] && x.shape[3] == k.shape[2]
+                   x.shape[2] == q.shape[2] && x.shape[3] == keys()
                ? nullptr
                : "the bias is not [B, H, T, S]";
   }
@@ -177,14 +222,15 @@ struct AttentionCall {
             FastDivide::by(k.shape[1]),
             int32(q.shape[0]),
             int32(q.shape[2]),
-            int32(k.shape[2]),
+            int32(keys()),
             int32(q.shape[3]),
             {positions.strides[0], positions.strides[1]},
             attributes.window > 0 ? attributes.window : int64(~uint64(0) >> 1),
             attributes.causal != 0,
             has_first_keys ? first_keys.as<int64>() : nullptr,
             {first_keys.strides[0], first_keys.strides[1]},
-            int32(v.shape[3])};
+            int32(v.shape[3]),
+            blocks()};
   }
 };
 

@@ -156,8 +156,9 @@ struct SdpaStream {
       C k[kUnroll][kElements], v[kUnroll][kElements];
       for (int u = 0; u < kUnroll; u++) {
         const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
-        load(keys, s, lane, a.shape.head_dim, a.aligned, k[u]);
-        load(values, s, lane, a.shape.value_dim, a.aligned, v[u]);
+        const int64 row = s + a.shape.blocks.moved(place.b, s);
+        load(keys, row, lane, a.shape.head_dim, a.aligned, k[u]);
+        load(values, row, lane, a.shape.value_dim, a.aligned, v[u]);
       }
       C scores[kRows * kUnroll];
       for (int r = 0; r < kRows; r++)
@@ -190,8 +191,8 @@ struct SdpaStream {
   }
 
  private:
-  /// The elements of key s that the lane holds.
-  static WICK_INLINE void load(const StoredHead<S>& head, int s, int lane, int size, bool aligned,
+  /// The elements of a row that the lane holds.
+  static WICK_INLINE void load(const StoredHead<S>& head, int64 s, int lane, int size, bool aligned,
                                C (&x)[kElements]) {
     if constexpr (kSame<S, T>) {
       Vector::load(head.data + s * head.row, lane, size, aligned, x);
@@ -383,11 +384,12 @@ struct SdpaStreamLaunch {
                                        kDTypeOf<T>};
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    return accepts_sizes(call, kMaxHeadDim, kMaxHeadDim);
+    return accepts_sizes(call, kMaxHeadDim, kMaxHeadDim, 1);
   }
-  static const char* accepts_sizes(const Call& call, int64 most_head_dim, int64 most_value_dim) {
+  static const char* accepts_sizes(const Call& call, int64 most_head_dim, int64 most_value_dim,
+                                   int64 least_block) {
     const AttentionCall c = attention(call);
-    if (const char* why = c.check(most_head_dim, most_value_dim)) return why;
+    if (const char* why = c.check(most_head_dim, most_value_dim, least_block)) return why;
     if (const char* why = AttentionCall::check_heads(call.out[0], c.q, c.v.shape[3])) return why;
     if (const char* why = c.check_sinks(call.in[5])) return why;
     if (const char* why = masked ? c.check_bias(call.in[6]) : nullptr) return why;
@@ -444,6 +446,11 @@ struct SdpaStreamLaunch {
     args.k = HeadStrides::of(c.k);
     args.v = HeadStrides::of(v);
     args.y = HeadStrides::of(y);
+    if (c.has_blocks()) {  // all sequences share the pool
+      args.k.batch = args.v.batch = 0;
+      if constexpr (kSame<S, Eight>) args.key_scale_strides.batch = 0;
+      if constexpr (kSame<S, Eight>) args.value_scale_strides.batch = 0;
+    }
     args.scale = C(c.attributes.scale);
     args.soft_cap = C(c.attributes.soft_cap);
     args.chunks = FastDivide::by(cut.chunks);

@@ -64,11 +64,12 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
   WICK_DEVICE KeyTile(const StoredHead<S>& x, int32 size, char*)
       : head(x), head_dim(size), first(0), end(0) {}
 
-  /// Begins to load keys first_key ... of those below end_key; the rest is zeros, or other keys.
-  WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_key, int32 end_key) {
+  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number; the
+  /// rest is zeros, or other keys.
+  WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_key, int32 end_key, int64 moved) {
     first = first_key, end = end_key;
     if constexpr (kCopies) {
-      copy(ctx, shared);
+      copy(ctx, shared, moved);
       ctx.commit_copies();
     } else {
       WICK_UNROLL
@@ -76,7 +77,8 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
         const bool inside = first + key < end && d < head_dim && key < keys;
         // Others load the first key's first elements.
-        const int from_key = first + (inside ? key : 0), from_d = inside ? d : 0;
+        const int64 from_key = moved + first + (inside ? key : 0);
+        const int from_d = inside ? d : 0;
         words[p] = *reinterpret_cast<const Words*>(head.data + from_key * head.row + from_d);
         if constexpr (kSame<S, Eight>) scales[p] = head.scale_bits(from_key, from_d);
       }
@@ -131,13 +133,13 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
       return pack;
     }
   }
-  WICK_DEVICE void copy(const Ctx& ctx, T* shared) const {
+  WICK_DEVICE void copy(const Ctx& ctx, T* shared, int64 moved) const {
     static_assert(!kPadsThreads);
     if constexpr (kOneColumn) {
       constexpr int kApart = Ctx::kThreads / (bucket / 8);
       const int key = key_in_tile(ctx.thread(), 0), d = dim_in_row(ctx.thread(), 0);
       const int32 left = d < head_dim ? end - first - key : 0;
-      const T* from = head.data + (first + key) * head.row + d;
+      const T* from = head.data + (moved + first + key) * head.row + d;
       T* const to = shared + key * kStride + d;
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++, from += kApart * head.row)
@@ -146,7 +148,7 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++) {
         const int key = key_in_tile(ctx.thread(), p), d = dim_in_row(ctx.thread(), p);
-        ctx.copy_async(shared + key * kStride + d, head.data + (first + key) * head.row + d,
+        ctx.copy_async(shared + key * kStride + d, head.data + (moved + first + key) * head.row + d,
                        first + key < end && d < head_dim);
       }
     }
@@ -189,18 +191,19 @@ struct StagedTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
   WICK_DEVICE StagedTile(const StoredHead<S>& x, int32 size, char* memory)
       : head(x), head_dim(size), staged(reinterpret_cast<Words*>(memory)) {}
 
-  /// Begins to load keys first_key ... of those below end_key; the rest is zeros.
-  WICK_DEVICE void fetch(const Ctx& ctx, T*, int32 first_key, int32 end_key) {
+  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number; the
+  /// rest is zeros.
+  WICK_DEVICE void fetch(const Ctx& ctx, T*, int32 first_key, int32 end_key, int64 moved) {
     const int key = first_key + ctx.thread() / kColumns, d = ctx.thread() % kColumns * kPack;
     const int32 left = d < head_dim ? end_key - key : 0;
-    const S* from = head.data + key * head.row + d;
+    const S* from = head.data + (moved + key) * head.row + d;
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++, from += kApart * head.row)
       ctx.copy_async(staged + p * Ctx::kThreads + ctx.thread(), from, p * kApart < left);
     ctx.commit_copies();
     if constexpr (kSame<S, Eight>) {
       inside = left;
-      const f16* scale = head.scales + head.scale_at(key, d);
+      const f16* scale = head.scales + head.scale_at(moved + key, d);
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++, scale += kApart * head.scale_row)
         scales[p] = (p * kApart < left ? scale : head.scales)->bits;
@@ -295,6 +298,7 @@ WICK_DEVICE KeyRange key_range(const Ctx& ctx, const int32* first, const int32* 
 }
 
 inline constexpr float kLog2E = 1.44269504f;
+inline constexpr int kMaxTileKeys = 64;
 
 /// bucket: at least D and Dv. groups: tiles of 16 rows per wave; one for few rows, when the other
 /// waves only help to load, and more blocks fit on the card. masked: with biases (more registers).
@@ -332,6 +336,7 @@ struct SdpaTiles {
                                  : kHoldsQueries || bucket <= 128 ? 32
                                                                   : 16;
     static constexpr int kSteps = kKeys / 16;
+    static_assert(kKeys <= kMaxTileKeys);
     template <bool is_value>
     using Tile = Either<kStages, StagedTile<Ctx, T, S, bucket, kKeys, is_value>,
                         KeyTile<Ctx, T, S, bucket, kKeys, is_value>>;
@@ -437,22 +442,29 @@ struct SdpaTiles {
 
     const bool has_rows = place.is_row(a, row_of_wave(ctx, first_group));
     constexpr bool kAhead = P::K::kFetchesAhead;
+    const KeyBlocks& blocks = a.shape.blocks;
+    const int first_tile = blocks.first_of(range.first, P::kKeys);
+    int64 moved = 0;  // of the tile, and of the next one
     if (range.first < range.end) {
-      k.fetch(ctx, keys_at, range.first, range.end);
-      if (kAhead) v.fetch(ctx, values_at, range.first, range.end);
+      moved = blocks.moved(place.b, first_tile);
+      k.fetch(ctx, keys_at, first_tile, range.end, moved);
+      if (kAhead) v.fetch(ctx, values_at, first_tile, range.end, moved);
     }
     WICK_ROLL
-    for (int tile = range.first; tile < range.end; tile += P::kKeys) {
+    for (int tile = first_tile; tile < range.end; tile += P::kKeys) {
+      const int64 next = blocks.moved(place.b, tile + P::kKeys);
       k.deliver(ctx, keys_at);
-      if (kAhead) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
+      if (kAhead) k.fetch(ctx, keys_at, tile + P::kKeys, range.end, next);
       ctx.sync_shared();  // and all are done with the values before
-      if (!kAhead) v.fetch(ctx, values_at, tile, range.end);
+      if (!kAhead) v.fetch(ctx, values_at, tile, range.end, moved);
       typename P::Scores scores[P::kAtOnce] = {};
       if (has_rows) score(ctx, shared, keys_at, held, first_group, scores);
       v.deliver(ctx, values_at);
-      if (kAhead) v.fetch(ctx, values_at, tile + P::kKeys, range.end);
+      if (kAhead) v.fetch(ctx, values_at, tile + P::kKeys, range.end, next);
       ctx.sync_shared();  // and all are done with the keys
-      if (!kAhead && tile + P::kKeys < range.end) k.fetch(ctx, keys_at, tile + P::kKeys, range.end);
+      if (!kAhead && tile + P::kKeys < range.end)
+        k.fetch(ctx, keys_at, tile + P::kKeys, range.end, next);
+      moved = next;
       if (!has_rows) continue;
       const bool whole = range.all_first <= tile && tile + P::kKeys <= range.all_end;
       WICK_UNROLL
@@ -776,6 +788,7 @@ struct SdpaTilesLaunch {
   static const char* accepts(const Call& call, const DeviceInfo& info) {
     if (const char* why = Stream::accepts(call, info)) return why;
     const AttentionCall c = Stream::attention(call);
+    if (c.has_blocks() && c.attributes.block < kMaxTileKeys) return "blocks are too small";
     if (c.q.shape[3] % 8 != 0 || c.v.shape[3] % 8 != 0) return "D is no multiple of 8";
     if ((masked || !kSame<S, T>)&&c.larger_dim() > 128)
       return "D is above 128, which leaves biases and wider elements no registers";

@@ -51,8 +51,9 @@ struct SdpaWide {
     SoftmaxState<C> state{Max::identity<C>(), C(0)};
     C weighted[kRows][kColumns] = {};
     WICK_ROLL
-    for (int tile = first; tile < end; tile += kKeys) {
-      score(ctx, shared, a, place, tile, end);
+    for (int tile = a.shape.blocks.first_of(first, kKeys); tile < end; tile += kKeys) {
+      const int64 moved = a.shape.blocks.moved(place.b, tile);
+      score(ctx, shared, a, place, tile, moved, end);
       weigh(ctx, shared, a, place, seen, tile, end, state);
       WICK_UNROLL
       for (int r = 0; r < kRows; r++)
@@ -64,7 +65,7 @@ struct SdpaWide {
         WICK_UNROLL
         for (int c = 0; c < kColumns; c++) {
           const int d = ctx.thread() + c * kThreads;
-          v[c] = d < a.shape.value_dim ? load_stored<C, 1>(values, tile + s, d).v[0] : C(0);
+          v[c] = d < a.shape.value_dim ? load_stored<C, 1>(values, moved + tile + s, d).v[0] : C(0);
         }
         WICK_UNROLL
         for (int r = 0; r < kRows; r++) {
@@ -98,11 +99,11 @@ struct SdpaWide {
     }
   };
 
-  /// Writes the products of the rows and the keys `tile` ... below end to shared.weights. A thread
-  /// computes 2 x 2 of them.
+  /// Writes the products of the rows and the keys `tile` ... below end, each `moved` rows after its
+  /// number, to shared.weights. A thread computes 2 x 2 of them.
   template <class Ctx>
   static WICK_DEVICE void score(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                const QueryRows& place, int tile, int end) {
+                                const QueryRows& place, int tile, int64 moved, int end) {
     constexpr int kHalfKeys = kKeys / 2, kHalfRows = kRows / 2;
     static_assert(kHalfKeys * kHalfRows == kThreads);
     const int key = ctx.thread() % kHalfKeys, row = ctx.thread() / kHalfKeys;
@@ -114,8 +115,9 @@ struct SdpaWide {
       const bool inside = slice + d < a.shape.head_dim;
       WICK_UNROLL
       for (int s = ctx.thread() / kDims; s < kKeys; s += kThreads / kDims)
-        shared.keys[d][s] =
-            inside && tile + s < end ? load_stored<C, 1>(keys, tile + s, slice + d).v[0] : C(0);
+        shared.keys[d][s] = inside && tile + s < end
+                                ? load_stored<C, 1>(keys, moved + tile + s, slice + d).v[0]
+                                : C(0);
       WICK_UNROLL
       for (int r = ctx.thread() / kDims; r < kRows; r += kThreads / kDims)
         shared.queries[d][r] =
@@ -214,7 +216,7 @@ struct SdpaWideLaunch {
   static constexpr Signature signature = Stream::signature;
 
   static const char* accepts(const Call& call, const DeviceInfo&) {
-    return Stream::accepts_sizes(call, kMaxWideHeadDim, kMaxWideValueDim);
+    return Stream::accepts_sizes(call, kMaxWideHeadDim, kMaxWideValueDim, K::kKeys);
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     return cut_of(call).template scratch_bytes<C>(Stream::attention(call));

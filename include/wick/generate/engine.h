@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ struct EngineOptions {
   int64_t sequences = 8;
   /// Tokens of a sequence: of its prompt and its text. 0: at most 4096 of the model's positions.
   int64_t capacity = 0;
+  /// Tokens that the cache has room for, of all sequences together, at least `capacity`; 0: as many
+  /// as the sequences can have. If they need more, the youngest text waits, and is read again later.
+  /// Models whose layers keep a state or a window for each text take 0 alone.
+  int64_t cache_tokens = 0;
   /// The most tokens of prompts that are read between two steps of the texts.
   int64_t chunk = 512;
   /// The most requests that wait for a sequence; submit refuses further ones.
@@ -78,12 +83,21 @@ struct EngineText : GeneratedText {
 struct EngineStats {
   int64_t running = 0, waiting = 0;                 // requests now
   int64_t finished = 0, cancelled = 0, failed = 0;  // requests
-  int64_t prompt_tokens = 0, cached_tokens = 0;     // of prompts; of these, not read again
+  int64_t suspended = 0;  // times that a text gave its memory to older ones, and was read again
+  int64_t prompt_tokens = 0, cached_tokens = 0;  // of prompts; of these, not read again
   int64_t prompt_reads = 0;  // calls of the model, each for parts of one or more prompts
   int64_t generated_tokens = 0;
   int64_t steps = 0, graph_steps = 0;         // of all texts at once; of these, by a Graph
   int64_t used_positions = 0, positions = 0;  // of the cache, now
 };
+
+/// A count, under the name of its member.
+struct EngineCount {
+  const char* name;
+  int64_t EngineStats::*count;
+};
+/// All counts of EngineStats.
+WICK_API std::span<const EngineCount> engine_counts();
 
 /// A request's text as it grows. One thread reads it; it may outlive the Engine.
 class WICK_API EngineStream {

@@ -22,9 +22,9 @@ struct CacheOptions {
   int64_t sequences = 1;
   int64_t capacity = 1;  // tokens of a sequence
   int64_t chunk = 512;   // the most tokens of a sequence that one call reads
-  // Keys and values of full layers lie in blocks of so many positions, which sequences take from a
-  // pool as they grow and share after a fork; 0: each sequence has its whole capacity, which is
-  // faster.
+  // Keys and values of full layers lie in blocks of so many positions, a power of two, which
+  // sequences take from a pool as they grow and share after a fork; 0: each sequence has its whole
+  // capacity. Of 64 and more attention is fastest.
   int64_t block = 0;
   int64_t blocks = 0;  // in the pool; 0: enough for every sequence's capacity
   /// Of keys and values; layers that keep a state keep it as it is. make_cache fails with
@@ -72,8 +72,22 @@ class WICK_API ModelCache {
   /// Makes sequence `to` a copy of sequence `from`.
   void fork(int64_t from, int64_t to);
 
+  /// Whether all that the layers keep lies in blocks of the pool. Then a sequence whose start is
+  /// its end in prepare takes no part in the next call: the row that the call computes for it, at
+  /// position 0, changes nothing.
+  bool has_blocks_alone() const;
+  int64_t block() const { return options_.block; }
   /// Blocks of the pool that no sequence holds; 0 without a pool.
   int64_t free_blocks() const;
+  /// The free blocks that prepare would take; 0 without a pool.
+  int64_t needed_blocks(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) const;
+  /// The blocks of a sequence's first `length` tokens, which keep them until they are released. For
+  /// caches that have blocks alone.
+  std::vector<int64_t> hold(int64_t sequence, int64_t length);
+  void release(const std::vector<int64_t>& held);
+  /// Gives a sequence the first `length` tokens of blocks that are held, in place of its own; it
+  /// copies a shared block before it writes there.
+  void share(const std::vector<int64_t>& held, int64_t length, int64_t sequence);
 
   /// Of each layer, the positions that attention reads, and how often its memory was replaced.
   /// Steps of one model with the same numbers launch the same kernels on the same memory, so that

@@ -16,6 +16,11 @@ struct SdpaOptions {
   Tensor sinks = {};       // [H], floating: a score of each query head that has no key and no value
   // Of k and v in i8, as quantize_i8 makes them: [B, G, S, D / 32] and [B, G, S, Dv / 32], f16.
   Tensor key_scales = {}, value_scales = {};
+  // [B, N], integers: k and v are a pool of blocks that all batches share, k [1, G, P, D] and v [1,
+  // G, P, Dv], and key s of batch b is row blocks[b, s / block_size] * block_size + s % block_size;
+  // S is N * block_size. Ids outside of the pool stand for block 0.
+  Tensor blocks = {};
+  int64_t block_size = 0;  // of blocks, a power of two; 64 or more are fastest
 };
 
 /// y = softmax(cap(scale · q kᵀ) + mask) v, grouped-query: query head h reads key head h / (H / G).
@@ -41,8 +46,8 @@ struct SdpaOptions {
 /// exp(x) / (exp(sinks[h]) + sum exp(x)), without the mask and the cap for the sink; they have a
 /// gradient, which takes no scores.
 /// Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kInvalidArgument if positions or a
-/// window are given without is_causal, the window or soft cap is below 0, or one of k and v has
-/// scales and the other has not.
+/// window are given without is_causal, the window or soft cap is below 0, one of k and v has scales
+/// and the other has not, or block_size is no power of two.
 /// Source: Dao et al. 2022, arXiv:2205.14135; Ainslie et al. 2023, arXiv:2305.13245; Gemma Team
 /// 2024, arXiv:2408.00118, 2 (window, soft cap); OpenAI 2025, arXiv:2508.10925 (sinks); Press et
 /// al. 2021, arXiv:2108.12409 (ALiBi).

@@ -4,63 +4,102 @@
 #include <algorithm>
 
 #include "wick/base/error.h"
-#include "wick/ops/autograd.h"
+#include "wick/ops/arrange.h"
+#include "wick/ops/binary.h"
 #include "wick/ops/create.h"
+#include "wick/ops/gather.h"
 #include "wick/ops/inplace.h"
+#include "wick/ops/shape.h"
 
 namespace wick {
 
 BlockTable::BlockTable(int64_t sequences, int64_t capacity, int64_t block, int64_t blocks,
                        const Device& device)
-    : block_(block), rows_(size_t(sequences)), uses_(size_t(blocks), 0) {
-  for (int64_t i = blocks; i-- > 0;) free_.push_back(i);
+    : block_(block),
+      rows_(size_t(sequences)),
+      uses_(size_t(blocks) + 1, 0),
+      uploaded_(size_t(sequences)) {
+  for (int64_t i = blocks; i > 0; i--) free_.push_back(i);
   const Shape shape = {sequences, ceil_div(capacity, block)};
   table_ = Var(zeros(shape, {.dtype = DType::kI64, .device = device}), false);
 }
 
-void BlockTable::upload() {
-  const Shape& shape = table_.shape();
-  std::vector<int64_t> all(size_t(shape[0] * shape[1]), 0);
-  for (size_t b = 0; b < rows_.size(); b++)
-    std::copy(rows_[b].begin(), rows_[b].end(), all.begin() + int64_t(b) * shape[1]);
-  copy_(table_, Tensor::from(all, shape, table_.tensor().device()));
+/// Makes the rows of sequences first ... the device's.
+void BlockTable::upload(int64_t first, const std::vector<std::vector<int64_t>>& rows) {
+  int64_t begin = -1, end = 0;  // of the rows that differ
+  for (int64_t b = 0; b < int64_t(rows.size()); b++) {
+    std::vector<int64_t>& there = uploaded_[size_t(first + b)];
+    if (there == rows[size_t(b)]) continue;
+    there = rows[size_t(b)];
+    if (begin < 0) begin = b;
+    end = b + 1;
+  }
+  if (begin < 0) return;
+  const int64_t width = table_.shape()[1];
+  std::vector<int64_t> all(size_t((end - begin) * width), 0);
+  for (int64_t b = begin; b < end; b++)
+    std::copy(rows[size_t(b)].begin(), rows[size_t(b)].end(), all.begin() + (b - begin) * width);
+  Var changed = table_.rows(first + begin, end - begin);
+  copy_(changed, Tensor::from(all, changed.shape(), table_.tensor().device()));
+}
+
+Tensor BlockTable::rows(int64_t first, const Tensor& positions) const {
+  const bool is_found = found_ && found_first_ == first && positions_.data() == positions.data() &&
+                        positions_.shape() == positions.shape();
+  if (is_found) return found_;
+  const Tensor table = narrow(tensor(), 0, first, positions.size(0));
+  const Tensor blocks = gather(table, 1, floor_divide(positions, block_));
+  found_ = blocks * block_ + remainder(positions, block_);
+  positions_ = positions, found_first_ = first;
+  return found_;
+}
+
+int64_t BlockTable::needed(int64_t first, const std::vector<int64_t>& starts,
+                           const std::vector<int64_t>& ends) const {
+  int64_t needed = 0;
+  for (size_t b = 0; b < ends.size(); b++) {
+    if (starts[b] >= ends[b]) continue;
+    const std::vector<int64_t>& row = rows_[size_t(first) + b];
+    const int64_t held = int64_t(row.size()), end = ceil_div(ends[b], block_);
+    needed += std::max<int64_t>(0, end - held);
+    for (int64_t i = starts[b] / block_; i < std::min(held, end); i++)
+      needed += uses_[size_t(row[size_t(i)])] > 1;
+  }
+  return needed;
 }
 
 void BlockTable::prepare(int64_t first, const std::vector<int64_t>& starts,
                          const std::vector<int64_t>& ends) {
   copies_.clear();
-  std::vector<int64_t>* const rows = rows_.data() + first;
-  int64_t needed = 0;
-  for (size_t b = 0; b < ends.size(); b++) {
-    const int64_t held = int64_t(rows[b].size()), end = ceil_div(ends[b], block_);
-    needed += std::max<int64_t>(0, end - held);
-    for (int64_t i = starts[b] / block_; i < std::min(held, end); i++)
-      needed += uses_[size_t(rows[b][size_t(i)])] > 1;
-  }
-  check(needed <= free_blocks(), ErrorCode::kOutOfMemory, "ModelCache", "the texts need ", needed,
+  positions_ = found_ = {};
+  const int64_t missing = needed(first, starts, ends);
+  check(missing <= free_blocks(), ErrorCode::kOutOfMemory, "ModelCache", "the texts need ", missing,
         " more blocks of ", block_, " positions, and ", free_blocks(), " of ", blocks(),
         " are free");
-  if (needed == 0) return;
   const auto taken = [&] {
     const int64_t block = free_.back();
     free_.pop_back();
     uses_[size_t(block)] = 1;
     return block;
   };
+  std::vector<std::vector<int64_t>> of_call(ends.size());
   for (size_t b = 0; b < ends.size(); b++) {
+    if (starts[b] >= ends[b]) continue;
+    std::vector<int64_t>& row = rows_[size_t(first) + b];
     const int64_t end = ceil_div(ends[b], block_);
     for (int64_t i = starts[b] / block_; i < end; i++) {
-      if (i >= int64_t(rows[b].size())) {
-        rows[b].push_back(taken());
-      } else if (int64_t& own = rows[b][size_t(i)]; uses_[size_t(own)] > 1) {
+      if (i >= int64_t(row.size())) {
+        row.push_back(taken());
+      } else if (int64_t& own = row[size_t(i)]; uses_[size_t(own)] > 1) {
         const int64_t copy = taken();
         copies_.emplace_back(own, copy);
         release(own);
         own = copy;
       }
     }
+    of_call[b] = row;
   }
-  upload();
+  upload(first, of_call);
 }
 
 void BlockTable::release(int64_t block) {
@@ -77,10 +116,25 @@ void BlockTable::truncate(int64_t sequence, int64_t length) {
 }
 
 void BlockTable::fork(int64_t from, int64_t to) {
-  truncate(to, 0);
-  rows_[size_t(to)] = rows_[size_t(from)];
-  for (const int64_t block : rows_[size_t(to)]) uses_[size_t(block)]++;
-  upload();
+  if (from != to) share(rows_[size_t(from)], int64_t(rows_[size_t(from)].size()) * block_, to);
+}
+
+std::vector<int64_t> BlockTable::hold(int64_t sequence, int64_t length) {
+  std::vector<int64_t> held = rows_[size_t(sequence)];
+  held.resize(size_t(ceil_div(length, block_)));
+  for (const int64_t block : held) uses_[size_t(block)]++;
+  return held;
+}
+
+void BlockTable::release(const std::vector<int64_t>& held) {
+  for (const int64_t block : held) release(block);
+}
+
+void BlockTable::share(const std::vector<int64_t>& held, int64_t length, int64_t sequence) {
+  const std::vector<int64_t> shared(held.begin(), held.begin() + ceil_div(length, block_));
+  for (const int64_t block : shared) uses_[size_t(block)]++;  // first: it may have them already
+  truncate(sequence, 0);
+  rows_[size_t(sequence)] = shared;
 }
 
 }  // namespace wick

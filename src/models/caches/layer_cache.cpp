@@ -80,7 +80,7 @@ Tensor row_of(const Tensor& x, int64_t sequence) { return narrow(x, 0, sequence,
 /// Writes rows [B, G, T, D] at indices `at` [B, T] of dim 2.
 void write_rows(CachedRows& cache, const Tensor& at, const Tensor& rows) {
   // An index for each row that is written: keys and values then take a launch each.
-  const int64_t sequences = cache.shape()[0], heads = cache.shape()[1], tokens = at.size(1);
+  const int64_t sequences = at.size(0), heads = cache.shape()[1], tokens = at.size(1);
   Tensor index = reshape(at, {sequences, 1, tokens, 1});
   if (sequences > 1) index = broadcast_to(index, {sequences, heads, tokens, 1}).contiguous();
   cache.write(rows, [&](Var& to, const Tensor& x) { scatter_(to, 2, index, x); });
@@ -136,10 +136,10 @@ AttentionCache::KeysValues RowsCache::written(const Tensor& visible) const {
 
 // ---- blocks
 
-BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
+BlocksCache::BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<BlockTable> table,
                          const TensorOptions& options)
     : sizes_(sizes), table_(std::move(table)), count_(sizes.sequences) {
-  const Shape shape = {table_->blocks() * table_->block(), sizes.heads, sizes.head_dim};
+  const Shape shape = {1, sizes.heads, table_->pool_rows(), sizes.head_dim};
   keys_ = CachedRows(shape, sizes.type, options);
   if (sizes.shared_values == 0) values_ = CachedRows(shape, sizes.type, options);
 }
@@ -159,12 +159,10 @@ void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<
       to.push_back(target * block + i);
     }
   const Device device = keys_.device();
-  const Tensor at = Tensor::from(to, {int64_t(to.size()), 1, 1}, device);
+  const Tensor at = Tensor::from(to, {1, 1, int64_t(to.size()), 1}, device);
   for (const CachedRows* of : {&keys_, &values_})
-    for (Var& x : of->parts()) {
-      const Tensor rows = index_select(x.tensor(), 0, Tensor::from(from, device));
-      scatter_(x, 0, broadcast_to(at, rows.shape()), rows);
-    }
+    for (Var& x : of->parts())
+      scatter_(x, 2, at, index_select(x.tensor(), 2, Tensor::from(from, device)));
 }
 
 void BlocksCache::clear(int64_t) {  // the blocks that were its own may be anyone's now
@@ -174,30 +172,27 @@ void BlocksCache::clear(int64_t) {  // the blocks that were its own may be anyon
 
 AttentionCache::KeysValues BlocksCache::write(const Tensor& keys, const Tensor& values,
                                               const Tensor& positions, const Tensor& visible) {
-  const int64_t block = table_->block(), tokens = positions.numel();
-  const Tensor table = narrow(table_->tensor(), 0, first_, count_);
-  const Tensor blocks = gather(table, 1, floor_divide(positions, block));
-  const Tensor at = reshape(blocks * block + remainder(positions, block), {tokens, 1, 1});
-  const Tensor read = reshape(narrow(table, 1, 0, bucket_), {count_ * bucket_});
-  const auto write = [&](CachedRows& cache, const Tensor& x) {  // x: [B, G, T, D]
-    cache.write(reshape(transpose(x, 1, 2), {tokens, sizes_.heads, sizes_.head_dim}),
-                [&](Var& to, const Tensor& rows) {
-                  scatter_(to, 0, broadcast_to(at, rows.shape()), rows);
-                });
+  const int64_t tokens = positions.numel();
+  const Tensor at = reshape(table_->rows(first_, positions), {1, tokens});
+  const auto joined = [&](const Tensor& x) {  // [B, G, T, D] as [1, G, B T, D]
+    return reshape(transpose(x, 0, 1), {1, sizes_.heads, tokens, x.size(3)});
   };
-  const auto written = [&](const Tensor& cache) {  // [B, G, S, ...]
-    if (!cache) return Tensor();
-    const int64_t size = cache.size(2);
-    const Tensor all =
-        index_select(reshape(cache, {table_->blocks(), block, sizes_.heads, size}), 0, read);
-    return transpose(reshape(all, {count_, bucket_ * block, sizes_.heads, size}), 1, 2);
-  };
-  write(keys_, keys);
-  KeysValues all{written(keys_.rows()), {}, visible, written(keys_.scales()), {}};
-  if (sizes_.shared_values > 0) return with_shared_values(std::move(all), sizes_.shared_values);
-  write(values_, values);
-  all.values = written(values_.rows());
-  all.value_scales = written(values_.scales());
+  write_rows(keys_, at, joined(keys));
+  if (sizes_.shared_values == 0) write_rows(values_, at, joined(values));
+  return written(visible);
+}
+
+AttentionCache::Rows BlocksCache::rows_at(const Tensor& positions) {
+  return sizes_.shared_values > 0
+             ? Rows{}
+             : Rows{keys_.rows_var(), values_.rows_var(), table_->rows(first_, positions),
+                    keys_.scales_var(), values_.scales_var()};
+}
+
+AttentionCache::KeysValues BlocksCache::written(const Tensor& visible) const {
+  KeysValues all = leading_rows(keys_, values_, table_->pool_rows(), sizes_.shared_values, visible);
+  all.blocks = narrow(narrow(table_->tensor(), 0, first_, count_), 1, 0, bucket_);
+  all.block_size = table_->block();
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "models/caches/block_table.h"
 #include "models/caches/cached_rows.h"
 #include "wick/core/var.h"
+#include "wick/ops/attention.h"
 
 namespace wick {
 
@@ -36,6 +37,8 @@ class LayerCache {
   virtual void clear(int64_t sequence) { (void)sequence; }
   /// Whether the layer keeps a state in place of keys and values.
   virtual bool keeps_state() const { return false; }
+  /// Whether all that it keeps lies in blocks of the pool.
+  virtual bool has_blocks() const { return false; }
   /// The positions that attention reads: calls with one number launch the same kernels.
   virtual int64_t extent() const { return 0; }
   /// Counts the times that the cache's memory was replaced.
@@ -45,6 +48,7 @@ class LayerCache {
 /// The cache of a layer that remembers nothing by itself.
 class NoCache final : public LayerCache {
  public:
+  bool has_blocks() const override { return true; }
   int64_t bytes() const override { return 0; }
   void select(int64_t, int64_t) override {}
   void prepare(const std::vector<int64_t>&, const std::vector<int64_t>&) override {}
@@ -70,7 +74,19 @@ class AttentionCache : public LayerCache {
   struct KeysValues {
     Tensor keys, values;  // [B, G, S, D]; shared values [B, G, S, shared_values]
     Tensor positions;     // [B, T]: of the queries, as sdpa counts them in keys
-    Tensor key_scales = {}, value_scales = {};  // as of SdpaOptions
+    // As of SdpaOptions.
+    Tensor key_scales = {}, value_scales = {}, blocks = {};
+    int64_t block_size = 0;
+
+    /// S.
+    int64_t count() const { return blocks ? blocks.size(1) * block_size : keys.size(2); }
+    /// Options of sdpa of these keys and values.
+    SdpaOptions in(SdpaOptions options) const {
+      options.key_scales = key_scales, options.value_scales = value_scales;
+      options.blocks = blocks, options.block_size = block_size;
+      if (options.is_causal) options.positions = positions;
+      return options;
+    }
   };
   /// Writes keys and values [B, G, T, D] of tokens at positions [B, T], and returns those to attend
   /// to. `visible` [B, T]: the last position that each query attends to. Keys that no sequence has
@@ -80,9 +96,9 @@ class AttentionCache : public LayerCache {
   /// Keys and values of a cache in rows, and the rows [B, T] of tokens at `positions`: for
   /// rope_into. Empty if the cache does not lie so.
   struct Rows {
-    Var *keys = nullptr, *values = nullptr;  // [B, G, S, D]
+    Var *keys = nullptr, *values = nullptr;  // [B, G, S, D], or a pool [1, G, S, D]
     Tensor at = {};
-    Var *key_scales = nullptr, *value_scales = nullptr;  // [B, G, S, D / 32], if they are i8
+    Var *key_scales = nullptr, *value_scales = nullptr;  // [..., D / 32], if they are i8
   };
   virtual Rows rows_at(const Tensor& positions) {
     (void)positions;
@@ -141,14 +157,14 @@ class RowsCache final : public PositionsCache {
   CachedRows keys_, values_;  // [B, G, capacity, D]; values_ is empty if they are shared
 };
 
-/// Keys and values of all positions in blocks of a pool. Attention reads a copy of a sequence's
-/// blocks.
+/// Keys and values of all positions in blocks of a pool, which attention reads as they lie.
 class BlocksCache final : public PositionsCache {
  public:
   /// sizes.capacity: as RowsCache's.
-  BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<const BlockTable> table,
+  BlocksCache(const KeysValuesSizes& sizes, std::shared_ptr<BlockTable> table,
               const TensorOptions& options);
 
+  bool has_blocks() const override { return true; }
   int64_t extent() const override { return bucket_; }
   int64_t bytes() const override;
   void select(int64_t first, int64_t count) override { first_ = first, count_ = count; }
@@ -157,13 +173,15 @@ class BlocksCache final : public PositionsCache {
   void clear(int64_t) override;
   KeysValues write(const Tensor& keys, const Tensor& values, const Tensor& positions,
                    const Tensor& visible) override;
+  Rows rows_at(const Tensor& positions) override;
+  KeysValues written(const Tensor& visible) const override;
 
  private:
   KeysValuesSizes sizes_;
-  std::shared_ptr<const BlockTable> table_;
+  std::shared_ptr<BlockTable> table_;
   int64_t first_ = 0, count_;  // the selected sequences
   int64_t bucket_ = 0;         // blocks of a sequence that attention reads
-  CachedRows keys_, values_;   // [blocks * block, G, D]; values_ is empty if they are shared
+  CachedRows keys_, values_;   // [1, G, rows, D]; values_ is empty if they are shared
 };
 
 /// Keys and values of the last positions, for layers whose queries see no others. Index i of a

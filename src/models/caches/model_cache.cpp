@@ -21,6 +21,39 @@ ModelCache::~ModelCache() = default;
 
 int64_t ModelCache::free_blocks() const { return table_ ? table_->free_blocks() : 0; }
 
+bool ModelCache::has_blocks_alone() const {
+  return table_ && std::all_of(layers_.begin(), layers_.end(),
+                               [](const auto& layer) { return layer->has_blocks(); });
+}
+
+int64_t ModelCache::needed_blocks(const std::vector<int64_t>& starts,
+                                  const std::vector<int64_t>& ends) const {
+  return table_ ? table_->needed(first_, starts, ends) : 0;
+}
+
+std::vector<int64_t> ModelCache::hold(int64_t sequence, int64_t length) {
+  require_sequence("hold", sequence);
+  check(has_blocks_alone(), ErrorCode::kUnsupported, "hold", "expected blocks in all layers");
+  const int64_t now = lengths_[size_t(sequence)];
+  check(length >= 0 && length <= now, ErrorCode::kOutOfRange, "hold", "length ", length,
+        " of a sequence of ", now, " tokens");
+  return table_->hold(sequence, length);
+}
+
+void ModelCache::release(const std::vector<int64_t>& held) {
+  if (!held.empty()) table_->release(held);
+}
+
+void ModelCache::share(const std::vector<int64_t>& held, int64_t length, int64_t sequence) {
+  require_sequence("share", sequence);
+  check(has_blocks_alone(), ErrorCode::kUnsupported, "share", "expected blocks in all layers");
+  check(length >= 0 && length <= int64_t(held.size()) * block(), ErrorCode::kOutOfRange, "share",
+        "length ", length, " of ", held.size(), " blocks of ", block());
+  table_->share(held, length, sequence);
+  lengths_[size_t(sequence)] = length;
+  marks_[size_t(sequence)] = {};
+}
+
 int64_t ModelCache::bytes() const {
   int64_t bytes = 0;
   for (const auto& layer : layers_) bytes += layer->bytes();

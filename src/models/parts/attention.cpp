@@ -206,21 +206,19 @@ Tensor Attention::operator()(const Normalized& x, const Step& step, const Tensor
   const std::vector<Tensor> of_projections = projected(x);
   const auto [turned_queries, gate, keys_and_values] = added_tokens(of_projections, step);
   const Tensor q = options_.temperature(transpose(turned_queries, 1, 2), step.positions);
-  const auto& [k, v, positions, key_scales, value_scales] = keys_and_values;  // [B, G, S, D]
-  SdpaOptions sdpa_options = options_.sdpa;
-  sdpa_options.key_scales = key_scales, sdpa_options.value_scales = value_scales;
-  if (sdpa_options.is_causal) sdpa_options.positions = positions;
+  SdpaOptions sdpa_options = keys_and_values.in(options_.sdpa);
+  const int64_t keys = keys_and_values.count();
   // Fewer keys than a chunk are the keys of the first chunk.
-  if (options_.chunked && k.size(2) >= sdpa_options.window)
-    sdpa_options.mask =
-        in_chunk(step.visible, sdpa_options.positions, sdpa_options.window, k.size(2));
-  if (alibi_) sdpa_options.mask = (*alibi_)(k.size(2));
+  if (options_.chunked && keys >= sdpa_options.window)
+    sdpa_options.mask = in_chunk(step.visible, sdpa_options.positions, sdpa_options.window, keys);
+  if (alibi_) sdpa_options.mask = (*alibi_)(keys);
   if (sdpa_options.window > 0 && step.seen_from) {
-    sdpa_options.mask = seen_keys(step, sdpa_options, k.size(2));
+    sdpa_options.mask = seen_keys(step, sdpa_options, keys);
     sdpa_options.window = 0;
   }
   if (options_.sinks) sdpa_options.sinks = sinks_;
-  Tensor y = transpose(sdpa(q, k, v, sdpa_options), 1, 2);  // [B, T, H, D]
+  const Tensor of_heads = sdpa(q, keys_and_values.keys, keys_and_values.values, sdpa_options);
+  Tensor y = transpose(of_heads, 1, 2);  // [B, T, H, D]
   if (gate) y = y * sigmoid(gate);
   return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});
 }

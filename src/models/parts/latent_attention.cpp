@@ -103,11 +103,8 @@ Tensor LatentAttention::plain(const Operands& x, const SdpaOptions& sdpa_options
 }
 
 Tensor LatentAttention::absorbed(const Operands& x, const AttentionCache::KeysValues& all) const {
-  SdpaOptions sdpa_options = options_.sdpa;
-  sdpa_options.positions = all.positions;
-  sdpa_options.key_scales = all.key_scales, sdpa_options.value_scales = all.value_scales;
   const Tensor q = cat({by_head(x.q_plain, key_weights()), x.q_rope}, 3);  // [B, H, T, C + R]
-  const Tensor y = sdpa(q, all.keys, all.values, sdpa_options);            // [B, H, T, C]
+  const Tensor y = sdpa(q, all.keys, all.values, all.in(options_.sdpa));   // [B, H, T, C]
   return by_head(y, transpose(value_weights(), 1, 2));
 }
 

@@ -265,6 +265,62 @@ Tensor attend_mixed(const Operands& x, const Tensor& key_scales, const Tensor& v
   return ran ? y : Tensor();
 }
 
+/// The rows [B, S] of a pool at which the keys of blocks [B, N] lie.
+Tensor rows_of_blocks(const Tensor& blocks, int64_t block, int64_t pool) {
+  const int64_t b = blocks.size(0), n = blocks.size(1);
+  const Tensor inside = logical_and(ge(blocks, 0), lt(blocks, pool / block));
+  const Tensor first = where(inside, blocks, 0) * block;  // [B, N]
+  const Tensor at = arange(block, {.dtype = DType::kI64, .device = blocks.device()});
+  return reshape(unsqueeze(first, 2) + at, {b, n * block});
+}
+/// x [1, G, P, D] as [B, G, S, D], of the blocks [B, N].
+Tensor gathered(const Tensor& x, const Tensor& blocks, int64_t block) {
+  const Tensor rows = rows_of_blocks(blocks, block, x.size(2));
+  const int64_t b = rows.size(0), s = rows.size(1);
+  const Tensor all = index_select(squeeze(x, 0), 1, reshape(rows, {b * s}));  // [G, B S, D]
+  return transpose(reshape(all, {x.size(1), b, s, x.size(3)}), 0, 1);
+}
+/// Runs the kernel of keys in blocks; empty if there is none.
+Tensor attend_in_blocks(const Operands& x, const SdpaOptions& o, const Tensor& blocks,
+                        SdpaAttributes a, bool mixed) {
+  const auto& [q, k, v, positions, first_keys, sinks, bias] = x;
+  a.block = int32_t(o.block_size);
+  const Tensor y = empty_transposed({q.size(0), q.size(1), q.size(2), v.size(3)}, q);
+  const Tensor l = Tensor::empty({q.size(0), q.size(1), q.size(2)},
+                                 {.dtype = accumulator_of(q.dtype()), .device = q.device()});
+  const Tensor any_scales =
+      o.key_scales ? Tensor()
+                   : Tensor::empty({1, 1, 1, 1}, {.dtype = DType::kF16, .device = q.device()});
+  const FusedOperand queries = unit_stride(q), keys = unit_stride(k), values = unit_stride(v),
+                     at = as_is(positions), table = as_is(blocks),
+                     sinks_or_any = contiguous(sinks ? sinks : l);
+  const FusedOperands out = {as_is(y), as_is(l)};
+  const bool ran =
+      mixed  ? run_group(kSdpaMixed,
+                         {queries, keys, values, at, table, sinks_or_any,
+                          unit_stride(o.key_scales ? o.key_scales : any_scales),
+                          unit_stride(o.value_scales ? o.value_scales : any_scales)},
+                         out, attributes_of(a))
+      : bias ? run_group(kSdpaMasked, {queries, keys, values, at, table, sinks_or_any, as_is(bias)},
+                         out, attributes_of(a))
+             : run_group(kSdpa, {queries, keys, values, at, table, sinks_or_any}, out,
+                         attributes_of(a));
+  return ran ? y : Tensor();
+}
+
+/// The blocks as kernels take them, i64.
+Tensor checked_blocks(const Tensor& q, const Tensor& k, const SdpaOptions& o) {
+  const int64_t block = o.block_size;
+  check(block > 0 && block <= (1 << 30) && (block & (block - 1)) == 0, ErrorCode::kInvalidArgument,
+        "sdpa", "expected a block_size that is a power of two, got ", block);
+  check_same_device("sdpa", q, o.blocks);
+  check(o.blocks.rank() == 2 && o.blocks.size(0) == q.size(0), ErrorCode::kShapeMismatch, "sdpa",
+        "expected blocks [", q.size(0), ", N], got ", o.blocks.shape());
+  check(k.size(2) >= block, ErrorCode::kShapeMismatch, "sdpa", "expected at least one block of ",
+        block, " rows in the pool, got k ", k.shape());
+  return ids_as_i64("sdpa", "blocks", o.blocks);
+}
+
 /// Whether the shapes agree in all dims but the last.
 bool same_but_last(const Tensor& k, const Tensor& v) {
   return std::equal(k.shape().begin(), k.shape().end() - 1, v.shape().begin());
@@ -332,12 +388,15 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
   check_operands("sdpa", q, k, v, 4, "[B, H, T, D]");
   const bool mixed = is_mixed(q, k, v, options);
   const int64_t b = q.size(0), h = q.size(1), t = q.size(2), g = k.size(1);
-  check(
-      k.size(0) == b && k.size(3) == q.size(3) && same_but_last(k, v) && g > 0 && h % g == 0,
-      ErrorCode::kShapeMismatch, "sdpa",
-      "expected k [B, G, S, D] and v [B, G, S, Dv] with B and D of q and G a divisor of its heads, "
-      "got q ",
-      q.shape(), ", k ", k.shape(), ", v ", v.shape());
+  const bool in_blocks = bool(options.blocks);
+  check(k.size(0) == (in_blocks ? 1 : b) && k.size(3) == q.size(3) && same_but_last(k, v) &&
+            g > 0 && h % g == 0,
+        ErrorCode::kShapeMismatch, "sdpa", "expected k [", in_blocks ? "1" : "B",
+        ", G, S, D] and v [", in_blocks ? "1" : "B",
+        ", G, S, Dv] with B and D of q and G a divisor of its heads, got q ", q.shape(), ", k ",
+        k.shape(), ", v ", v.shape());
+  const Tensor blocks = in_blocks ? checked_blocks(q, k, options) : Tensor();
+  const int64_t keys = in_blocks ? blocks.size(1) * options.block_size : k.size(2);
   Operands x{q, k, v, {}, {}, {}, {}};
   if (options.positions) {
     check(options.is_causal, ErrorCode::kInvalidArgument, "sdpa",
@@ -347,7 +406,7 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
   } else {
     x.positions = first_positions(b, t, q.device());
   }
-  if (options.mask) x.bias = bias_of(options.mask, q, k.size(2));
+  if (options.mask) x.bias = bias_of(options.mask, q, keys);
   if (options.sinks) x.sinks = checked_sinks("sdpa", q, options.sinks, h);
   check_limits("sdpa", options.window, options.soft_cap, options.is_causal);
   SdpaAttributes a{.scale = scale_of(options.scale, q.size(3)),
@@ -356,12 +415,21 @@ Tensor sdpa(const Tensor& q, const Tensor& k, const Tensor& v, const SdpaOptions
                    .causal = options.is_causal,
                    .has_sinks = bool(options.sinks)};
   if (options.lengths) limit_keys(x, a, options.lengths);
+  Tensor key_scales = options.key_scales, value_scales = options.value_scales;
+  if (in_blocks) {
+    const bool records = recording({&q, &k, &v, &x.sinks, &x.bias});
+    if (!x.first_keys && !(mixed && x.bias) && keys > 0 && !records)
+      if (const Tensor y = attend_in_blocks(x, options, blocks, a, mixed)) return y;
+    const auto gather = [&](Tensor& of) {
+      if (of) of = gathered(of, blocks, options.block_size);
+    };
+    gather(x.k), gather(x.v), gather(key_scales), gather(value_scales);
+  }
   if (mixed) {
-    const Tensor &key_scales = options.key_scales, &value_scales = options.value_scales;
-    if (!x.bias && k.size(2) > 0 && !recording({&q, &k, &v, &x.sinks}))
+    if (!x.bias && keys > 0 && !recording({&q, &k, &v, &x.sinks}))
       if (const Tensor y = attend_mixed(x, key_scales, value_scales, a)) return y;
-    x.k = in_dtype(k, key_scales, q.dtype());
-    x.v = in_dtype(v, value_scales, q.dtype());
+    x.k = in_dtype(x.k, key_scales, q.dtype());
+    x.v = in_dtype(x.v, value_scales, q.dtype());
   }
   return attend("sdpa", x, a);
 }

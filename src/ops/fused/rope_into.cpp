@@ -41,18 +41,21 @@ void check_cache(const char* name, const Var& cache, const Var* scales, const Te
           ErrorCode::kShapeMismatch, "rope_into", "expected scales of ", name, " ", expected,
           " of f16, got ", scales->shape(), " of ", dtype_name(scales->tensor().dtype()));
   }
-  check(x.rank() == 4 && x.size(0) == q.size(0) && x.size(1) == k.size(2) && x.size(3) == q.size(3),
-        ErrorCode::kShapeMismatch, "rope_into", "expected ", name, " [", q.size(0), ", ", k.size(2),
-        ", S, ", q.size(3), "], got ", x.shape());
+  check(x.rank() == 4 && (x.size(0) == q.size(0) || x.size(0) == 1) && x.size(1) == k.size(2) &&
+            x.size(3) == q.size(3),
+        ErrorCode::kShapeMismatch, "rope_into", "expected ", name, " [", q.size(0), " or 1, ",
+        k.size(2), ", S, ", q.size(3), "], got ", x.shape());
 }
 
 /// Writes rows [B, T, G, ...] at indices `at` [B, T] of a cache's dim 2.
 void write_rows(Var& cache, const Tensor& at, const Tensor& rows) {
   // An index for each row that is written, which takes one launch.
-  const int64_t b = rows.size(0), t = rows.size(1), g = rows.size(2);
+  const bool is_pool = cache.shape()[0] == 1;
+  const int64_t b = is_pool ? 1 : rows.size(0), g = rows.size(2),
+                t = at.numel() / std::max<int64_t>(b, 1);
   Tensor index = reshape(at, {b, 1, t, 1});
   if (b > 1) index = broadcast_to(index, {b, g, t, 1}).contiguous();
-  scatter_(cache, 2, index, transpose(rows, 1, 2));
+  scatter_(cache, 2, index, transpose(reshape(rows, {b, t, g, rows.size(3)}), 1, 2));
 }
 void write_stored(Var& cache, Var* scales, const Tensor& at, const Tensor& rows) {
   const StoredRows x = stored_rows(rows, cache.tensor().dtype());
@@ -60,9 +63,15 @@ void write_stored(Var& cache, Var* scales, const Tensor& at, const Tensor& rows)
   if (x.scales) write_rows(*scales, at, x.scales);
 }
 
+/// A cache, or a pool that all batches of q share, as kernels write it.
+Tensor for_each_batch(const Tensor& cache, const Tensor& q) {
+  Shape shape = cache.shape();
+  shape[0] = q.size(0);
+  return broadcast_to(cache.detach(), shape);
+}
 /// The scales that a kernel writes; of a cache without them any of their dtype.
 Tensor scales_of(const Var* scales, const Tensor& like) {
-  return scales ? scales->tensor().detach()
+  return scales ? for_each_batch(scales->tensor(), like)
                 : Tensor::empty({1, 1, 1, 1}, {.dtype = DType::kF16, .device = like.device()});
 }
 
@@ -106,7 +115,8 @@ Tensor rope_into(Var& keys, Var& values, const Tensor& q, const Tensor& k, const
       tables.cos.device() == q.device() && tables.sin.device() == q.device();
   if (apart && has_tables && !recording({&q, &k, &v})) {
     const Tensor y = Tensor::empty(q.shape(), {.dtype = q.dtype(), .device = q.device()}),
-                 to_keys = keys.tensor().detach(), to_values = values.tensor().detach();
+                 to_keys = for_each_batch(keys.tensor(), q),
+                 to_values = for_each_batch(values.tensor(), q);
     const Tensor key_scales = scales_of(o.key_scales, q),
                  value_scales = scales_of(o.value_scales, q);
     const RopeIntoAttributes attributes{o.pairs == RopePairs::kAdjacent, bool(o.norms), o.eps};

@@ -14,12 +14,13 @@ struct RopeIntoOptions {
 /// The step of attention that adds tokens to a cache, in one launch where the device has a kernel:
 /// returns rope of q, and writes rope of k, and v, at `at` of the caches. Nothing is differentiated.
 ///
-/// keys, values  [B, G, S, D]  q's dtype, or another, as stored_rows has it; other rows stay
+/// keys, values  [B, G, S, D]  q's dtype, or another, as stored_rows has it; other rows stay; or a
+///                             pool [1, G, S, D] for all batches
 /// q             [B, T, H, D]  floating, D even
 /// k, v          [B, T, G, D]
 /// tables        [P, D / 2]    as of rope
 /// positions     [B, T]        integers in [0, P)
-/// at            [B, T]        integers in [0, S), of a sequence no two alike
+/// at            [B, T]        integers in [0, S), of a sequence, or in a pool, no two alike
 /// Returns [B, T, H, D]. Error: as of rms_norm, if there are norms, whose result is rounded, and of
 /// rope. Errors: kShapeMismatch, kDTypeMismatch, kDeviceMismatch; kOutOfRange as in gather.h.
 WICK_API Tensor rope_into(Var& keys, Var& values, const Tensor& q, const Tensor& k, const Tensor& v,

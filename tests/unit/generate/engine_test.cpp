@@ -137,6 +137,71 @@ TEST(Engine, ReadsPromptsTogether) {
   EXPECT_LE(engine.stats().prompt_reads, 2);  // one for all of them, unless the first came early
 }
 
+/// Letters in some order.
+std::string long_prompt(int length, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string text;
+  for (int i = 0; i < length; i++) text += char('a' + random() % 20);
+  return text;
+}
+
+TEST(Engine, TextsThatNeedMoreThanTheCacheTakeTurns) {
+  for (const char* name : {"cpu", "emu:32"}) {
+    const Device device = Device::parse(name);
+    const LanguageModel model =
+        letters_model("decoders/llama_linear", test::kLettersTemplate, 192, device);
+    const int count = device.is_cpu() ? 16 : 4;
+    std::vector<EngineRequest> requests;
+    for (int i = 0; i < count; i++) {
+      EngineRequest request = greedy_request(model, long_prompt(70 + 5 * (i % 7), i), 40 + i);
+      request.seed = i;
+      if (i % 2) request.sampling = {.temperature = 1.5, .top_k = 20};
+      if (i % 3 == 0) request.grammar = Grammar::regex("[a-m]*");
+      requests.push_back(std::move(request));
+    }
+    // Two texts of up to three blocks fit.
+    Engine alone(model, {.sequences = 1, .capacity = 192}),
+        engine(model, {.sequences = 4, .capacity = 192, .cache_tokens = 320, .chunk = 48});
+    EXPECT_EQ(engine.stats().positions, 320);
+    std::vector<EngineStream> streams;
+    for (const EngineRequest& request : requests) streams.push_back(engine.submit(request));
+    for (size_t i = 0; i < requests.size(); i++) {
+      const EngineText& text = streams[i].finish();
+      EXPECT_EQ(text.text, text_of(alone, requests[i])) << name << " " << i;
+      EXPECT_GE(text.prefill.tokens + text.cached_tokens, text.prompt_tokens) << name << " " << i;
+    }
+    EXPECT_GT(engine.stats().suspended, 0) << name;
+    EXPECT_EQ(engine.stats().finished, count) << name;
+  }
+}
+
+TEST(Engine, KeepsMoreTextsThanItHasSequences) {
+  const LanguageModel model = letters_model("decoders/llama_linear", test::kLettersTemplate, 128);
+  Engine engine(model, {.sequences = 1, .capacity = 128, .cache_tokens = 320});
+  std::vector<std::string> prompts;
+  for (unsigned i = 0; i < 3; i++) prompts.push_back(long_prompt(80, 100 + i));
+  const auto read = [&](const std::string& prompt) {
+    EngineStream stream = engine.submit(greedy_request(model, prompt, 3));
+    EXPECT_EQ(stream.finish().text, continuation(model, prompt, 3));
+    return stream.result().cached_tokens;
+  };
+  EXPECT_EQ(read(prompts[0]), 0);
+  EXPECT_EQ(read(prompts[1]), 0);
+  EXPECT_EQ(read(prompts[0] + "x"), 80);  // of two blocks, the second is copied
+  EXPECT_EQ(read(prompts[1]), 79);
+  EXPECT_EQ(read(prompts[2]), 0);  // takes the blocks of the text that was used least lately
+  EXPECT_EQ(read(prompts[1]), 79);
+  EXPECT_EQ(read(prompts[0]), 0);
+}
+
+TEST(Engine, AModelThatKeepsStatesSharesNoMemory) {
+  const LanguageModel model = letters_model("decoders/mamba2");
+  EXPECT_ERROR(Engine(model, {.capacity = 64, .cache_tokens = 128}), kUnsupported,
+               "cache_tokens: some layers of a model of type mamba2");
+  EXPECT_ERROR(Engine(letters_model(), {.capacity = 64, .cache_tokens = 63}), kInvalidArgument,
+               "cache_tokens: expected 0, or at least the capacity, got 63");
+}
+
 TEST(Engine, ReadsOnlyTheRestOfAPromptThatItKnows) {
   for (const std::string name : {"llama_linear", "gemma3", "mamba2"}) {
     const LanguageModel model = letters_model("decoders/" + name);

@@ -12,19 +12,22 @@ namespace wick {
 struct SdpaAttributes {
   static constexpr const char* kLayout =
       "f64 scale, f64 soft_cap, i64 window, i32 causal, i32 has_first_keys, i32 has_sinks, i32 "
-      "reserved";
+      "block";
   double scale;
   double soft_cap;  // c > 0: cap(x) = c tanh(x / c); 0: x
   int64 window;     // w > 0: of those keys, only s > position - w, where causal; 0: all of them
   int32 causal;
   int32 has_first_keys = 0;  // else first_keys is any view, and is not read
   int32 has_sinks = 0;       // else sinks is any view, and is not read
-  int32 reserved = 0;        // no padding: two equal calls are equal bytes
+  int32 block = 0;           // n > 0: keys lie in blocks of n, a power of two
 };
 /// in   q [B, H, T, D], k [B, G, S, D], v [B, G, S, Dv], positions and first_keys [B, T], sinks
 ///      [H]; H is a multiple of G
 /// out  y [B, H, T, Dv] (any outer strides), l [B, H, T]: log of the sum of exp, the sink's
 ///      included
+/// With blocks, k and v are a pool [1, G, P, D] that all sequences share, first_keys is a table [B,
+/// N] of blocks, and S is N block: key s of sequence b is row table[b, s / block] block + s %
+/// block. Of blocks that no query sees, ids outside of the pool do no harm; others read block 0.
 inline constexpr Op kSdpa{"sdpa", "TTTIIR:TR", attributes<SdpaAttributes>};
 /// The same with a seventh input, a bias [B, H, T, S] of any strides, which is added to the capped
 /// scores. A query whose biases are all -inf sees no key.
