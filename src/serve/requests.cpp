@@ -155,6 +155,7 @@ ChatRequest read_chat(const Fields& body, const RequestLimits& limits) {
     fail_unsupported("top_logprobs", "expected logprobs: true beside it");
   request.messages = read_messages(body, limits);
   request.layout = read_layout(body);
+  request.is_single_call = !body.flag("parallel_tool_calls").value_or(true);
   return request;
 }
 

@@ -44,6 +44,7 @@ struct ChatRequest {
   TextOptions options;
   std::vector<ChatMessage> messages;
   ChatOptions layout;
+  bool is_single_call = false;  // the answer ends after the first call of a tool
 };
 /// Errors: RequestError 400, naming the field.
 ChatRequest read_chat(const Fields& body, const RequestLimits& limits);

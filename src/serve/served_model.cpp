@@ -28,6 +28,8 @@ ServedModel::ServedModel(std::string id, const LanguageModel& model, const Engin
              .reads_images = facts.images && model_.image_processor};
   if (!model_.tokenizer) return;
   token_texts_.emplace(*model_.tokenizer);
+  if (model_.chat_template)
+    answer_format_ = AnswerFormat(model_.chat_template->source(), *model_.tokenizer);
   for (int64_t token = 0; token < model_.tokenizer->vocab_size(); token++)
     longest_token_ = std::max(longest_token_, int64_t(model_.tokenizer->token(token).size()));
 }

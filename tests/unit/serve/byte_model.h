@@ -7,13 +7,15 @@
 namespace wick::test {
 
 /// A message is "ROLE CONTENT;", and "assistant " asks for an answer. Byte 0 ends a text.
-inline LanguageModel byte_model(int64_t positions) {
+/// more_template: stands at the end of the template.
+inline LanguageModel byte_model(int64_t positions, const std::string& more_template = "") {
   const TemporaryFolder folder;
   write_json(folder.path() + "/tokenizer.json", byte_tokenizer_json());
   folder.write("chat_template.jinja",
                "{% for m in messages %}{{ m.role }} {{ m.content }};{% endfor %}"
                "{% for t in tools or [] %}tool {{ t.function.name }};{% endfor %}"
-               "{% if add_generation_prompt %}assistant {% endif %}");
+               "{% if add_generation_prompt %}assistant {% endif %}" +
+                   more_template);
   Device::cpu().set_seed(7);
   DecoderConfig config = small_config();
   config.vocab_size = 256, config.hidden_size = 16, config.intermediate_size = 24;
