@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "wick/base/error.h"
+
 namespace wick::serve {
 namespace {
 
@@ -28,6 +30,12 @@ struct ReadAnswer {
   AnswerParser parser;
   AnswerParts all;
 };
+
+/// The ids that tell whether a prompt has opened the reasoning.
+std::vector<int64_t> last_ids(const std::vector<int64_t>& prompt) {
+  constexpr size_t kTail = 64;
+  return {prompt.end() - int64_t(std::min(kTail, prompt.size())), prompt.end()};
+}
 
 class ChatForm : public ChoiceForm {
  public:
@@ -157,13 +165,29 @@ class ChatForm : public ChoiceForm {
 
 }  // namespace
 
+void hold_to_calls(ChatRequest& request, const AnswerFormat& format,
+                   const std::vector<int64_t>& prompt) {
+  if (!request.forced_function) return;
+  try {
+    request.options.grammar =
+        format.call_grammar(request.layout.tools, {.function = *request.forced_function,
+                                                   .is_single_call = request.is_single_call,
+                                                   .prompt = last_ids(prompt)});
+  } catch (const Error& error) {
+    // Errors begin with the field.
+    const std::string text = error.what();
+    const size_t end = std::min(text.find(": "), text.size());
+    const std::string field = text.substr(0, end);
+    throw RequestError(400, "'" + field + "'" + text.substr(end), field, "invalid_value");
+  }
+}
+
 std::unique_ptr<ChoiceForm> chat_form(const TokenTexts* texts, const AnswerFormat& format,
                                       const Tokenizer& tokenizer, const ChatRequest& request,
                                       const std::vector<int64_t>& prompt) {
-  constexpr int64_t kTail = 64;
-  AnswerOptions options{
-      .tools = request.layout.tools, .prompt = {}, .is_single_call = request.is_single_call};
-  options.prompt.assign(prompt.end() - std::min(kTail, int64_t(prompt.size())), prompt.end());
+  AnswerOptions options{.tools = request.layout.tools,
+                        .prompt = last_ids(prompt),
+                        .is_single_call = request.is_single_call};
   return std::make_unique<ChatForm>(texts, format, tokenizer, std::move(options));
 }
 

@@ -40,9 +40,10 @@ const TokenTexts* token_texts(const ModelCall& call, const TextOptions& options)
 
 void answer_chat(const ModelCall& call) {
   call.model.require_texts();
-  const ChatRequest request = read_chat(call.body, call.model.limits());
+  ChatRequest request = read_chat(call.body, call.model.limits());
   const TextOptions& options = request.options;
   const TextPrompt prompt = call.model.chat_prompt(request.messages, request.layout);
+  hold_to_calls(request, call.model.answer_format(), prompt.prompt.ids);
   ChoicesAnswer form(
       answer_head("chatcmpl-", options.streams ? "chat.completion.chunk" : "chat.completion",
                   call.model.id()),

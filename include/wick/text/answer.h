@@ -9,6 +9,7 @@
 
 #include "wick/base/export.h"
 #include "wick/base/settings.h"
+#include "wick/text/grammar.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick {
@@ -18,6 +19,14 @@ struct Format;
 class Reader;
 class TokenMarks;
 }  // namespace answers
+
+/// Which calls an answer must have.
+struct CallGrammarOptions {
+  std::string function = {};  // exactly one call, of this function; "": of any of the tools
+  bool is_single_call = false;
+  /// As of AnswerOptions.
+  std::vector<int64_t> prompt = {};
+};
 
 /// How a model writes its reasoning and its calls of tools: src/text/answers/families.cpp lists the
 /// families. A cheap copyable value; several threads may share it.
@@ -33,6 +42,15 @@ class WICK_API AnswerFormat {
   /// The family of calls, such as "mistral"; "" if the template has no calls that wick knows.
   std::string_view calls() const;
   bool has_reasoning() const;
+  /// The answers that call at least one of the functions, after reasoning if the model reasons.
+  /// Arguments are values of the function's "parameters" as Grammar::json_schema has them; in
+  /// families that write tags, a string has no other keyword than "enum", properties come in their
+  /// order, and there are no others. tools: as of ChatOptions. Only for generations with the
+  /// tokenizer of this format.
+  /// Errors: kUnsupported if the template has no calls, or for a schema that cannot be held, naming
+  /// its place, such as "tools[0].function.parameters: #/not"; kInvalidArgument if there is no such
+  /// function; as Grammar::json_schema.
+  Grammar call_grammar(const Setting::List& tools, const CallGrammarOptions& options = {}) const;
   /// Whether the template takes only ids of nine letters and digits for calls.
   bool has_short_call_ids() const;
 

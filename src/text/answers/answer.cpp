@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/answers/call_grammar.h"
 #include "text/answers/families.h"
 #include "text/answers/reader.h"
 #include "text/answers/token_marks.h"
@@ -32,10 +33,16 @@ bool opens_reasoning(const answers::Format& format, const Tokenizer& tokenizer,
 
 AnswerFormat::AnswerFormat() : format_(std::make_shared<const answers::Format>()) {}
 
-AnswerFormat::AnswerFormat(std::string_view chat_template, const Tokenizer& tokenizer)
-    : format_(
-          std::make_shared<const answers::Format>(answers::make_format(chat_template, tokenizer))) {
+Grammar AnswerFormat::call_grammar(const Setting::List& tools,
+                                   const CallGrammarOptions& options) const {
+  const bool is_open =
+      format_->tokenizer && opens_reasoning(*format_, *format_->tokenizer, options.prompt);
+  return answers::make_call_grammar(*format_, tools, options.function, options.is_single_call,
+                                    is_open);
 }
+
+AnswerFormat::AnswerFormat(std::string_view chat_template, const Tokenizer& tokenizer)
+    : format_(answers::make_format(chat_template, tokenizer)) {}
 
 std::string_view AnswerFormat::calls() const {
   return format_->family ? format_->family->name : std::string_view();

@@ -1,10 +1,14 @@
 // The families of chat templates, as answers to them are written.
 #pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "text/answers/symbols.h"
+#include "wick/text/grammar.h"
 #include "wick/text/tokenizer.h"
 
 namespace wick::answers {
@@ -15,6 +19,16 @@ enum class CallKind {
   kNamedJson,  // OPEN NAME SEPARATOR {...}
   kTags,       // OPEN NAME KEY VALUE KEY VALUE CLOSE
   kHarmony,    // channels
+};
+
+/// A forced answer: BEGIN, calls with BETWEEN between them, END. Markers may be tokens.
+struct CallText {
+  std::string_view begin = {}, before_name = {}, after_name = {}, after_arguments = {};
+  std::string_view between = {};  // "": the answer has one call
+  std::string_view end = {};
+  /// kTags: before a value, after the marker that closes it, and before that marker if the value is
+  /// no free text.
+  std::string_view before_value = {}, after_value = {}, before_close = {};
 };
 
 /// A family's markers as texts, a list of alternatives each.
@@ -45,6 +59,7 @@ struct Family {
   /// kTags: ends the call.
   std::string_view close = {};
   bool short_ids = false;
+  CallText written = {};
 };
 
 /// Reasoning between two markers.
@@ -65,9 +80,14 @@ struct Format {
   Symbols start, channel, constrain, message;
   std::vector<Symbols> ends;
   std::vector<Mark> marks;
+  std::optional<Tokenizer> tokenizer;
+  /// For grammars: markers have bytes of their own.
+  mutable std::once_flag has_marked_tokens;
+  mutable std::optional<TokenTable> marked_tokens;
 };
 
 /// The format of a model's answers.
-Format make_format(std::string_view chat_template, const Tokenizer& tokenizer);
+std::shared_ptr<const Format> make_format(std::string_view chat_template,
+                                          const Tokenizer& tokenizer);
 
 }  // namespace wick::answers

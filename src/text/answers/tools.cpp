@@ -18,6 +18,8 @@ const std::string* text_in(const Settings& settings, std::string_view key) {
   return value ? std::get_if<std::string>(&value->value) : nullptr;
 }
 
+}  // namespace
+
 ParameterType type_of(const Settings& schema) {
   const Setting* const type = schema.find("type");
   if (!type) return ParameterType::kUnknown;
@@ -36,8 +38,6 @@ ParameterType type_of(const Settings& schema) {
   if (!has("string")) return ParameterType::kUnknown;
   return has("null") ? ParameterType::kNullableString : ParameterType::kString;
 }
-
-}  // namespace
 
 Tools::Tools(const Setting::List& tools) {
   for (const Setting& tool : tools) {

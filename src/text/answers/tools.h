@@ -15,6 +15,8 @@ enum class ParameterType {
   kBoolean,         // true or false, in any case of letters
 };
 
+ParameterType type_of(const Settings& schema);
+
 class Tools {
  public:
   /// tools: as of ChatOptions::tools. Entries without a name are passed over.

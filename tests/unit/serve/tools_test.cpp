@@ -25,9 +25,8 @@ const std::string kCall = R"(<tool_call>{"name": "add", "arguments": {"a": 1}}</
 /// A server of a model that calls as Hermes and Qwen do. It answers with a text of the request.
 struct ToolServer {
   explicit ToolServer(const std::string& more = "")
-      : server(test::byte_model(4096, "{# <tool_call> arguments <think> #}" + more), options()) {
-    server.start();
-  }
+      : ToolServer(test::byte_model(4096, "{# <tool_call> arguments <think> #}" + more)) {}
+  explicit ToolServer(const LanguageModel& model) : server(model, options()) { server.start(); }
   static ServerOptions options() {
     ServerOptions options;
     options.port = 0;
@@ -186,6 +185,75 @@ TEST(Tools, AreCalledInEachOfSeveralChoices) {
   ASSERT_EQ(list(body, "choices").size(), 3u);
   for (size_t i = 0; i < 3; i++)
     EXPECT_EQ(list(*object(list(body, "choices"), i).group("message"), "tool_calls").size(), 1u);
+}
+
+constexpr const char* kHeld = R"("tools": [
+    {"type": "function", "function": {"name": "days", "parameters": {"type": "object",
+      "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 9}},
+      "required": ["n"], "additionalProperties": false}}},
+    {"type": "function", "function": {"name": "unit", "parameters": {
+      "properties": {"u": {"enum": ["C", "F"]}},
+      "required": ["u"], "additionalProperties": false}}}], "max_tokens": 1000)";
+
+/// Asks for answers that must call, and checks them.
+void expect_forced_calls(ToolServer& server, size_t id_size) {
+  for (const std::string choice :
+       {R"("required")", R"({"type": "function", "function": {"name": "unit"}})"})
+    for (int seed = 0; seed < 5; seed++) {
+      const std::string fields = std::string(kHeld) + R"(, "tool_choice": )" + choice +
+                                 R"(, "parallel_tool_calls": false, "seed": )" +
+                                 std::to_string(seed);
+      const Answer answer = server.post(fields);
+      ASSERT_EQ(answer.status, 200) << answer.body;
+      EXPECT_EQ(finish_reason(answer), "tool_calls") << answer.body;
+      const Settings said = message(answer);
+      ASSERT_TRUE(said.has("tool_calls")) << answer.body;
+      ASSERT_EQ(list(said, "tool_calls").size(), 1u);
+      const Settings& call = object(list(said, "tool_calls"), 0);
+      EXPECT_EQ(call.text("id").size(), id_size);
+      const Settings& function = *call.group("function");
+      const Settings arguments = parse_json(function.text("arguments"), "arguments");
+      if (choice != R"("required")") {
+        EXPECT_EQ(function.text("name"), "unit");
+      }
+      if (function.text("name") == "unit") {
+        EXPECT_TRUE(arguments.text("u") == "C" || arguments.text("u") == "F");
+      } else {
+        EXPECT_GE(arguments.integer("n"), 1);
+        EXPECT_LE(arguments.integer("n"), 9);
+      }
+      const Joined parts = joined(server.post(fields + R"(, "stream": true)"));
+      ASSERT_EQ(parts.calls.size(), 1u);
+      EXPECT_EQ(parts.calls[0].name, function.text("name"));
+      EXPECT_EQ(parts.calls[0].arguments, function.text("arguments"));
+    }
+}
+
+TEST(Tools, AreCalledIfTheRequestForcesIt) {
+  ToolServer server(test::byte_model(4096, "{# <tool_call> arguments #}"));
+  expect_forced_calls(server, 29);
+}
+
+TEST(Tools, AreCalledByMarkersThatAreTokens) {
+  ToolServer server(
+      test::byte_model(4096, "{# [TOOL_CALLS] [ARGS] #}", {"[TOOL_CALLS]", "[ARGS]"}));
+  expect_forced_calls(server, 9);
+}
+
+TEST(Tools, ThatNoGrammarCanHoldAreNamed) {
+  ToolServer server;
+  const auto error = [&](const std::string& fields) { return server.post(fields).error(); };
+  const Settings schema = error(R"("tool_choice": "required", "tools": [
+      {"function": {"name": "f"}}, {"function": {"name": "g", "parameters": {"not": {}}}}])");
+  EXPECT_EQ(schema.text("param"), "tools[1].function.parameters");
+  EXPECT_TRUE(schema.text("message").starts_with("'tools[1].function.parameters': #/not"));
+  const Settings unknown =
+      error(std::string(kTools) + R"(, "tool_choice": {"function": {"name": "other"}})");
+  EXPECT_EQ(unknown.text("param"), "tool_choice");
+  ToolServer plain(test::byte_model(4096));
+  EXPECT_EQ(
+      plain.post(std::string(kTools) + R"(, "tool_choice": "required")").error().text("param"),
+      "tool_choice");
 }
 
 TEST(Tools, AnswersBeginInReasoningThatThePromptHasOpened) {

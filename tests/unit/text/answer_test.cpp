@@ -470,6 +470,133 @@ TEST(Answer, FormatComesFromTheTemplate) {
   EXPECT_EQ(AnswerFormat().calls(), "");
 }
 
+/// Draws an answer of the grammar, another one for each seed.
+std::vector<int64_t> drawn(const Grammar& grammar, const Tokenizer& tokenizer, uint64_t seed) {
+  GrammarState state(grammar, tokenizer.token_table());
+  std::vector<int64_t> ids;
+  std::vector<uint32_t> words(size_t(state.mask_size() + 31) / 32);
+  for (int i = 0; i < 5000 && !state.has_ended(); i++) {
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    if (state.may_end() && seed >> 62 == 0) break;
+    state.mask(words);
+    std::vector<int64_t> allowed;
+    for (int64_t id = 0; id < state.mask_size(); id++)
+      if (words[size_t(id) / 32] >> (id % 32) & 1) allowed.push_back(id);
+    std::vector<int64_t> next = {allowed[(seed >> 33) % allowed.size()]};
+    if (allowed.back() > 255 && seed >> 62 == 1) next = {allowed.back()};
+    // Texts that end a string, a list or a text, which a random draw would hardly find.
+    const std::vector<std::string> closes = {
+        "</parameter>",         "</arg_value>", "</think>", "<|end|>", "</seed:think>",
+        "Here is my response:", "\"",           "}",        "]"};
+    const std::string& close = closes[(seed >> 20) % closes.size()];
+    GrammarState copy = state;
+    if (seed >> 62 == 2 && copy.accept_text(close)) next.assign(close.begin(), close.end());
+    for (const int64_t id : next) {
+      EXPECT_TRUE(state.accept(id));
+      ids.push_back(id);
+    }
+  }
+  EXPECT_TRUE(state.may_end());
+  return ids;
+}
+
+TEST(CallGrammar, GivesCallsThatTheParserReads) {
+  const Setting::List functions = std::get<Setting::List>(parse_json(R"({"tools": [
+        {"function": {"name": "weather", "parameters": {"type": "object", "properties": {
+          "city": {"type": "string"}, "unit": {"type": "string", "enum": ["C", "F"]},
+          "days": {"type": "integer", "minimum": 1, "maximum": 9}, "now": {"type": "boolean"}},
+          "required": ["unit", "days"], "additionalProperties": false}}},
+        {"function": {"name": "add"}}]})",
+                                                                     "tools")
+                                                              .find("tools")
+                                                              ->value);
+  for (const FamilyRows& family : families()) {
+    if (family.name.empty()) continue;
+    const Tokenizer tokenizer = tokenizer_with(family.tokens);
+    const AnswerFormat format(family.chat_template, tokenizer);
+    for (const bool is_single : {false, true})
+      for (const std::string function : {"", "add", "weather"}) {
+        const Grammar grammar =
+            format.call_grammar(functions, {.function = function, .is_single_call = is_single});
+        for (uint64_t seed = 0; seed < 12; seed++) {
+          const std::vector<int64_t> ids = drawn(grammar, tokenizer, seed);
+          AnswerParser parser(format, tokenizer, {.tools = functions});
+          std::vector<AnswerEvent> events = parser.push(tokenizer.decode(ids, true), ids);
+          const std::vector<AnswerEvent> rest = parser.finish();
+          events.insert(events.end(), rest.begin(), rest.end());
+          const std::string answer = tokenizer.decode(ids);
+          EXPECT_GE(parser.calls(), 1) << family.name << ": " << answer;
+          if (is_single || !function.empty()) {
+            EXPECT_EQ(parser.calls(), 1) << answer;
+          }
+          std::string name;
+          for (const AnswerEvent& event : events) {
+            EXPECT_NE(event.kind, Kind::kContent) << family.name << ": " << answer;
+            if (event.kind == Kind::kCallBegin) name = event.text;
+            if (event.kind == Kind::kCallBegin && !function.empty()) {
+              EXPECT_EQ(name, function);
+            }
+            if (event.kind != Kind::kArguments || name != "weather") continue;
+            const Settings arguments = parse_json(event.text, "arguments");
+            EXPECT_GE(arguments.integer("days"), 1) << event.text;
+            EXPECT_LE(arguments.integer("days"), 9) << event.text;
+            EXPECT_TRUE(arguments.text("unit") == "C" || arguments.text("unit") == "F");
+          }
+        }
+      }
+  }
+}
+
+TEST(CallGrammar, LetsReasoningEnd) {
+  const Tokenizer tokenizer = tokenizer_with({});
+  const AnswerFormat format(R"(<think> <tool_call> "arguments")", tokenizer);
+  const Grammar open = format.call_grammar(
+      tools(), {.function = "add", .prompt = tokenizer.encode_ids("<think>\n")});
+  const std::string call = "<tool_call>\n{\"name\": \"add\", \"arguments\": {}}\n</tool_call>";
+  EXPECT_TRUE(open.matches("a </th <</thin</think>\n\n" + call));
+  EXPECT_TRUE(open.matches("</think>" + call));
+  EXPECT_FALSE(open.matches(call));
+  const Grammar closed = format.call_grammar(tools(), {.function = "add"});
+  EXPECT_TRUE(closed.matches(call));
+  EXPECT_TRUE(closed.matches("<think>a</think>" + call));
+  EXPECT_FALSE(closed.matches("a" + call));
+}
+
+TEST(CallGrammar, NamesTheSchemaThatCannotBeHeld) {
+  const auto fails = [](const std::string& chat_template, const std::string& function,
+                        const std::string& schema) -> std::string {
+    const Tokenizer tokenizer = tokenizer_with({});
+    const Settings all = parse_json(
+        R"({"tools": [{"function": {"name": "f"}}, {"function": {"name": "g", "parameters": )" +
+            schema + "}}]}",
+        "tools");
+    try {
+      AnswerFormat(chat_template, tokenizer)
+          .call_grammar(std::get<Setting::List>(all.find("tools")->value), {.function = function});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string hermes = R"(<tool_call> "arguments")";
+  const std::string tags = "<tool_call><function=f><parameter=p>";
+  EXPECT_EQ(fails(hermes, "", R"({"type": "object"})"), "");
+  EXPECT_TRUE(
+      fails(hermes, "", R"({"not": {}})").starts_with("tools[1].function.parameters: #/not"));
+  EXPECT_TRUE(fails(hermes, "", R"({"type": "array"})")
+                  .starts_with("tools[1].function.parameters: #/type: expected"));
+  EXPECT_EQ(fails(hermes, "f", R"({"not": {}})"), "");  // it is not called
+  EXPECT_TRUE(fails(hermes, "h", "{}").starts_with("tool_choice: there is no function \"h\""));
+  EXPECT_TRUE(fails("plain", "", "{}").starts_with("tool_choice: the model's chat template"));
+  EXPECT_TRUE(
+      fails(tags, "", R"({"properties": {"a": {"type": "string", "pattern": "x"}}})")
+          .starts_with("tools[1].function.parameters: #/properties/a/pattern: the keyword"));
+  EXPECT_TRUE(fails(tags, "", R"({"properties": {"a": {"not": {}}}})")
+                  .starts_with("tools[1].function.parameters: #/properties/a: #/not"));
+  EXPECT_TRUE(fails(tags, "", R"({"required": ["a"]})")
+                  .starts_with("tools[1].function.parameters: #/required"));
+}
+
 TEST(JsonScanner, TakesJsonAlone) {
   for (const char* json : {"0", "-1.5e+3", "true", " null ", "\"\\u00e9\\n\"", "[]", "[1, [2], {}]",
                            "{\"a\": {\"b\": [true, false]}, \"\": -0.0}", "1E5"})
