@@ -256,6 +256,24 @@ TEST(Tools, ThatNoGrammarCanHoldAreNamed) {
       "tool_choice");
 }
 
+TEST(Tools, CallsReachTemplatesThatTakeArgumentsAsTextsOnly) {
+  // The template writes the arguments of the first message's calls.
+  const std::string written = "{% for c in messages[0].tool_calls or [] %}";
+  for (const std::string arguments :
+       {"{{ 'a' + c.function.arguments }}", "{{ c.function.arguments.x }}"}) {
+    ToolServer server(written + arguments + "{% endfor %}");
+    const Answer answer = test::ask(server.server.port(), "POST", "/tokenize", R"({"messages": [
+        {"role": "assistant", "tool_calls": [{"id": "1", "type": "function",
+         "function": {"name": "f", "arguments": "{\"x\": \"y\"}"}}]}]})");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const Settings body = answer.json();
+    std::string text;
+    for (const Setting& id : list(body, "tokens")) text += char(std::get<int64_t>(id.value));
+    const std::string expected = arguments.find('+') == arguments.npos ? "y" : R"(a{"x":"y"})";
+    EXPECT_TRUE(text.ends_with(expected)) << text;
+  }
+}
+
 TEST(Tools, AnswersBeginInReasoningThatThePromptHasOpened) {
   ToolServer server("<think>\n");
   const Settings said = message(server.answer("Hm.\n</think>\n\nYes.", "\"n\": 1"));
