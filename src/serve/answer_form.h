@@ -10,6 +10,10 @@ namespace wick::serve {
 class AnswerForm {
  public:
   virtual ~AnswerForm() = default;
+  /// The next piece of a text that is answered whole.
+  virtual void read(int64_t, const EnginePiece&) {}
+  /// Whether the answer is complete, whatever follows in the text.
+  virtual bool is_complete(int64_t) const { return false; }
   /// Of texts that have ended.
   virtual Settings whole(const TextFeed& feed, const Usage& usage) = 0;
 

@@ -63,6 +63,10 @@ const char* finish_reason(Ending ending) {
   return ending == Ending::kLength || ending == Ending::kContext ? "length" : "stop";
 }
 
+std::string random_call_id(bool is_short) {
+  return is_short ? random_digits().substr(0, 9) : "call_" + random_digits();
+}
+
 TokenTexts::TokenTexts(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
   for (const char* text : {"a", "1", "."}) {
     anchor_ = tokenizer.encode_ids(text, {.add_special = false});

@@ -27,6 +27,9 @@ Settings usage_object(const Usage& usage);
 /// "stop" or "length".
 const char* finish_reason(Ending ending);
 
+/// The id of a call of a tool: "call_" and 24 random digits, or nine digits.
+std::string random_call_id(bool is_short);
+
 /// Tokens as texts of their own.
 class TokenTexts {
  public:

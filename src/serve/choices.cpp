@@ -7,45 +7,6 @@
 namespace wick::serve {
 namespace {
 
-class ChatForm : public ChoiceForm {
- public:
-  explicit ChatForm(const TokenTexts* texts) : texts_(texts) {}
-
-  std::optional<Settings> first(int64_t index) override {
-    Settings delta;
-    delta.set("role", "assistant").set("content", "");
-    return choice(index, "delta", std::move(delta), nullptr, nullptr);
-  }
-  Settings part(int64_t index, const EnginePiece& piece) override {
-    Settings delta;
-    delta.set("content", piece.text);
-    return choice(index, "delta", std::move(delta), logprobs(piece.tokens), nullptr);
-  }
-  Settings last(int64_t index, const EngineText& text) override {
-    return choice(index, "delta", Settings(), nullptr, finish_reason(text.ending));
-  }
-  Settings whole(int64_t index, const EngineText& text) override {
-    Settings message;
-    message.set("role", "assistant").set("content", text.text).set("refusal", nullptr);
-    return choice(index, "message", std::move(message), logprobs(text.tokens),
-                  finish_reason(text.ending));
-  }
-
- private:
-  Setting logprobs(const std::vector<ScoredToken>& tokens) const {
-    return texts_ ? Setting(chat_logprobs(*texts_, tokens)) : Setting();
-  }
-  static Settings choice(int64_t index, const char* key, Settings content, Setting logprobs,
-                         Setting reason) {
-    Settings s;
-    s.set("index", index).set(key, std::move(content)).set("logprobs", std::move(logprobs));
-    s.set("finish_reason", std::move(reason));
-    return s;
-  }
-
-  const TokenTexts* texts_;
-};
-
 class CompletionForm : public ChoiceForm {
  public:
   CompletionForm(const TokenTexts* texts, std::vector<std::string> echoes)
@@ -55,11 +16,12 @@ class CompletionForm : public ChoiceForm {
     if (echoes_.empty()) return {};
     return choice(index, echoes_[size_t(index)], nullptr, nullptr);
   }
-  Settings part(int64_t index, const EnginePiece& piece) override {
+  std::optional<Settings> part(int64_t index, const EnginePiece& piece) override {
+    if (piece.text.empty() && piece.tokens.empty()) return {};
     return choice(index, piece.text, logprobs(index, piece.tokens), nullptr);
   }
-  Settings last(int64_t index, const EngineText& text) override {
-    return choice(index, "", nullptr, finish_reason(text.ending));
+  std::vector<Settings> last(int64_t index, const EngineText& text) override {
+    return {choice(index, "", nullptr, finish_reason(text.ending))};
   }
   Settings whole(int64_t index, const EngineText& text) override {
     const std::string before = echoes_.empty() ? "" : echoes_[size_t(index)];
@@ -85,10 +47,6 @@ class CompletionForm : public ChoiceForm {
 };
 
 }  // namespace
-
-std::unique_ptr<ChoiceForm> chat_form(const TokenTexts* texts) {
-  return std::make_unique<ChatForm>(texts);
-}
 
 std::unique_ptr<ChoiceForm> completion_form(const TokenTexts* texts,
                                             std::vector<std::string> echoes) {

@@ -1,4 +1,4 @@
-// The choices of an answer, as the APIs of chats and completions lay them out.
+// The choices of an answer, as an API lays them out, and the layout of completions.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,15 +14,19 @@ class ChoiceForm {
   virtual ~ChoiceForm() = default;
   /// Before the first part of a text; missing: nothing.
   virtual std::optional<Settings> first(int64_t index) = 0;
-  virtual Settings part(int64_t index, const EnginePiece& piece) = 0;
-  virtual Settings last(int64_t index, const EngineText& text) = 0;
-  /// A text that is not answered in parts.
+  /// The next piece of a text that is answered in parts; missing: nothing yet.
+  virtual std::optional<Settings> part(int64_t index, const EnginePiece& piece) = 0;
+  /// The end of such a text, and before it the parts that were held back.
+  virtual std::vector<Settings> last(int64_t index, const EngineText& text) = 0;
+  /// The next piece of a text that is answered whole.
+  virtual void read(int64_t, const EnginePiece&) {}
+  /// Whether the answer is complete, whatever follows in the text.
+  virtual bool is_complete(int64_t) const { return false; }
+  /// Such a text, once it has ended.
   virtual Settings whole(int64_t index, const EngineText& text) = 0;
 };
 
-/// texts: for logprobs; nullptr without them.
-std::unique_ptr<ChoiceForm> chat_form(const TokenTexts* texts);
-/// echoes: the text before each choice; empty: nothing.
+/// texts: for logprobs; nullptr without them. echoes: the text before each choice; empty: nothing.
 std::unique_ptr<ChoiceForm> completion_form(const TokenTexts* texts,
                                             std::vector<std::string> echoes);
 

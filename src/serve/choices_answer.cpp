@@ -28,12 +28,14 @@ std::string ChoicesAnswer::first(size_t texts) {
 }
 
 std::string ChoicesAnswer::part(int64_t index, const EnginePiece& piece) {
-  if (piece.text.empty() && piece.tokens.empty()) return "";
-  return chunk({form_->part(index, piece)}, nullptr);
+  std::optional<Settings> choice = form_->part(index, piece);
+  return choice ? chunk({std::move(*choice)}, nullptr) : "";
 }
 
 std::string ChoicesAnswer::last(int64_t index, const EngineText& text) {
-  return chunk({form_->last(index, text)}, nullptr);
+  std::string events;
+  for (Settings& choice : form_->last(index, text)) events += chunk({std::move(choice)}, nullptr);
+  return events;
 }
 
 std::string ChoicesAnswer::end(const Usage& usage) {

@@ -11,6 +11,8 @@ class ChoicesAnswer : public AnswerForm {
   ChoicesAnswer(AnswerHead head, bool includes_usage, std::unique_ptr<ChoiceForm> form)
       : head_(std::move(head)), includes_usage_(includes_usage), form_(std::move(form)) {}
 
+  void read(int64_t index, const EnginePiece& piece) override { form_->read(index, piece); }
+  bool is_complete(int64_t index) const override { return form_->is_complete(index); }
   Settings whole(const TextFeed& feed, const Usage& usage) override;
   std::string first(size_t texts) override;
   std::string part(int64_t index, const EnginePiece& piece) override;

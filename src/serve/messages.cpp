@@ -225,18 +225,30 @@ std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& lim
   return messages;
 }
 
+ToolChoice read_tool_choice(const Fields& body) {
+  constexpr const char* kField = "tool_choice";
+  constexpr const char* kExpected = "none, auto, required or an object";
+  const Setting* const given = body.find(kField);
+  if (!given) return {};
+  if (const std::string* const word = std::get_if<std::string>(&given->value)) {
+    if (*word == "none") return {.is_none = true, .forced_function = {}};
+    if (*word == "auto") return {};
+    if (*word == "required") return {.is_none = false, .forced_function = ""};
+    fail_field(kField, kExpected, *given);
+  }
+  if (!std::holds_alternative<Settings>(given->value)) fail_field(kField, kExpected, *given);
+  const Fields choice = *body.object(kField);
+  if (choice.text("type").value_or("function") != "function")
+    fail_unsupported(choice.name("type"), "expected function");
+  const std::optional<Fields> function = choice.object("function");
+  const std::optional<std::string> name = function ? function->text("name") : std::nullopt;
+  if (!name || name->empty()) fail_field(choice.name("function"), "an object with a name", nullptr);
+  return {.is_none = false, .forced_function = name};
+}
+
 ChatOptions read_layout(const Fields& body) {
   ChatOptions layout;
-  std::string choice = "auto";
-  if (const Setting* given = body.find("tool_choice")) {
-    const std::string* const word = std::get_if<std::string>(&given->value);
-    if (word && (*word == "none" || *word == "auto"))
-      choice = *word;
-    else if ((word && *word == "required") || std::holds_alternative<Settings>(given->value))
-      fail_unsupported("tool_choice", "a call cannot be forced yet; expected auto or none");
-    else
-      fail_field("tool_choice", "none, auto, required or an object", *given);
-  }
+  const bool is_none = read_tool_choice(body).is_none;
   if (const Setting::List* tools = body.list("tools")) {
     for (size_t i = 0; i < tools->size(); i++) {
       const Fields tool = object_in(*tools, i, "tools");
@@ -245,7 +257,7 @@ ChatOptions read_layout(const Fields& body) {
       const std::optional<Fields> function = tool.object("function");
       if (!function || !function->text("name"))
         fail_field(tool.name("function"), "an object with a name", nullptr);
-      if (choice != "none") layout.tools.push_back(tool.settings());
+      if (!is_none) layout.tools.push_back(tool.settings());
     }
   }
   if (const auto effort = body.text("reasoning_effort"))

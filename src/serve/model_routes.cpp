@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "base/json_text.h"
+#include "serve/chat_choices.h"
 #include "serve/choices_answer.h"
 #include "serve/response_answer.h"
 #include "serve/text_answer.h"
@@ -39,13 +40,17 @@ const TokenTexts* token_texts(const ModelCall& call, const TextOptions& options)
 
 void answer_chat(const ModelCall& call) {
   call.model.require_texts();
-  const ChatRequest request = read_chat(call.body, call.model.limits());
+  ChatRequest request = read_chat(call.body, call.model.limits());
   const TextOptions& options = request.options;
+  const TextPrompt prompt = call.model.chat_prompt(request.messages, request.layout);
+  hold_to_calls(request, call.model.answer_format(), prompt.prompt.ids);
   ChoicesAnswer form(
       answer_head("chatcmpl-", options.streams ? "chat.completion.chunk" : "chat.completion",
                   call.model.id()),
-      options.includes_usage, chat_form(token_texts(call, options)));
-  answer_texts(call, options, {call.model.chat_prompt(request.messages, request.layout)}, form);
+      options.includes_usage,
+      chat_form(token_texts(call, options), call.model.answer_format(), call.model.tokenizer(),
+                request, prompt.prompt.ids));
+  answer_texts(call, options, {prompt}, form);
 }
 
 void answer_response(const ModelCall& call) {

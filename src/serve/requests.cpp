@@ -155,6 +155,12 @@ ChatRequest read_chat(const Fields& body, const RequestLimits& limits) {
     fail_unsupported("top_logprobs", "expected logprobs: true beside it");
   request.messages = read_messages(body, limits);
   request.layout = read_layout(body);
+  request.forced_function = read_tool_choice(body).forced_function;
+  if (request.forced_function && request.layout.tools.empty())
+    fail_unsupported("tool_choice", "expected tools beside it");
+  if (request.forced_function && request.options.grammar)
+    fail_unsupported("tool_choice", "expected auto or none beside a grammar or response_format");
+  request.is_single_call = !body.flag("parallel_tool_calls").value_or(true);
   return request;
 }
 

@@ -44,6 +44,9 @@ struct ChatRequest {
   TextOptions options;
   std::vector<ChatMessage> messages;
   ChatOptions layout;
+  bool is_single_call = false;  // the answer ends after the first call of a tool
+  /// The function that the answer must call, "": one of the tools; missing: it may do without.
+  std::optional<std::string> forced_function = {};
 };
 /// Errors: RequestError 400, naming the field.
 ChatRequest read_chat(const Fields& body, const RequestLimits& limits);
@@ -78,6 +81,12 @@ std::vector<int64_t> read_ids(const Setting::List& list, const std::string& name
 std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& limits);
 /// The instructions and input of a response, as a chat. Errors: RequestError 400.
 std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& limits);
+/// tool_choice. Errors: RequestError 400, naming the field.
+struct ToolChoice {
+  bool is_none = false;                        // the model gets no tools
+  std::optional<std::string> forced_function;  // as of ChatRequest
+};
+ToolChoice read_tool_choice(const Fields& body);
 /// tools, tool_choice and variables of the template. Errors: RequestError 400.
 ChatOptions read_layout(const Fields& body);
 

@@ -36,7 +36,12 @@ Settings chat_tools(const Fields& body) {
     }
     chat.set("tools", std::move(list));
   }
-  if (const Setting* const choice = body.find("tool_choice")) chat.set("tool_choice", *choice);
+  if (const Setting* const choice = body.find("tool_choice")) {
+    const std::string* const word = std::get_if<std::string>(&choice->value);
+    if ((word && *word == "required") || std::holds_alternative<Settings>(choice->value))
+      fail_unsupported("tool_choice", "a call cannot be forced yet; expected auto or none");
+    chat.set("tool_choice", *choice);
+  }
   if (const Setting* const more = body.find("chat_template_kwargs"))
     chat.set("chat_template_kwargs", *more);
   if (const auto reasoning = body.object("reasoning"))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wick/base/error.h"
+#include "wick/io/json.h"
 #include "wick/media/image.h"
 #include "wick/ops/arrange.h"
 
@@ -17,6 +18,45 @@ Tensor pixels_of(const LanguageModel& model, const std::vector<ChatMessage>& mes
   return pixels.empty() ? Tensor() : cat(pixels, 0);
 }
 
+/// The messages with the arguments of calls as JSON texts; missing if no call has an object.
+std::optional<std::vector<ChatMessage>> with_text_arguments(std::vector<ChatMessage> messages) {
+  bool has_object = false;
+  for (ChatMessage& message : messages) {
+    const Setting* const given = message.more.find("tool_calls");
+    const Setting::List* const list = given ? std::get_if<Setting::List>(&given->value) : nullptr;
+    if (!list) continue;
+    Setting::List calls = *list;
+    for (Setting& one : calls) {
+      Settings& call = std::get<Settings>(one.value);
+      Settings function = *call.group("function");
+      const Settings* const arguments = function.group("arguments");
+      if (!arguments) continue;
+      has_object = true;
+      const std::string text = to_json(*arguments, -1);
+      call.set("function", function.set("arguments", text));
+    }
+    message.more.set("tool_calls", std::move(calls));
+  }
+  return has_object ? std::optional(std::move(messages)) : std::nullopt;
+}
+
+/// The ids of a chat. Most templates take the arguments of calls as objects, some, such as
+/// DeepSeek's, as texts only.
+std::vector<int64_t> ids_of(const LanguageModel& model, const std::vector<ChatMessage>& messages,
+                            const ChatOptions& layout) {
+  try {
+    return model.chat_ids(messages, layout);
+  } catch (const Error&) {
+    const auto others = with_text_arguments(messages);
+    if (!others) throw;
+    try {
+      return model.chat_ids(*others, layout);
+    } catch (const Error&) {  // NOLINT: the first error is the one to report
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 ServedModel::ServedModel(std::string id, const LanguageModel& model, const EngineOptions& options)
@@ -28,6 +68,8 @@ ServedModel::ServedModel(std::string id, const LanguageModel& model, const Engin
              .reads_images = facts.images && model_.image_processor};
   if (!model_.tokenizer) return;
   token_texts_.emplace(*model_.tokenizer);
+  if (model_.chat_template)
+    answer_format_ = AnswerFormat(model_.chat_template->source(), *model_.tokenizer);
   for (int64_t token = 0; token < model_.tokenizer->vocab_size(); token++)
     longest_token_ = std::max(longest_token_, int64_t(model_.tokenizer->token(token).size()));
 }
@@ -72,7 +114,7 @@ TextPrompt ServedModel::chat_prompt(const std::vector<ChatMessage>& messages,
   for (const ChatMessage& message : messages) bytes += message.content.size();
   check_length(bytes, field);
   return of_request(field, [&] {
-    return TextPrompt{{model_.chat_ids(messages, layout), pixels_of(model_, messages)}, field};
+    return TextPrompt{{ids_of(model_, messages, layout), pixels_of(model_, messages)}, field};
   });
 }
 

@@ -9,6 +9,7 @@
 #include "serve/requests.h"
 #include "serve/text_feed.h"
 #include "wick/load/load_model.h"
+#include "wick/text/answer.h"
 
 namespace wick::serve {
 
@@ -35,6 +36,8 @@ class ServedModel {
   const Tokenizer& tokenizer() const;
   /// For log probabilities. Errors: as of tokenizer.
   const TokenTexts& token_texts() const;
+  /// How the model writes reasoning and calls of tools.
+  const AnswerFormat& answer_format() const { return answer_format_; }
   /// Errors: RequestError 400 for a model that gives embeddings alone.
   void require_texts() const;
 
@@ -59,6 +62,7 @@ class ServedModel {
   int64_t longest_token_ = 1;  // bytes
   std::optional<Engine> engine_;
   std::optional<TokenTexts> token_texts_;
+  AnswerFormat answer_format_;
   std::mutex embedding_;  // one embedding at a time
 };
 

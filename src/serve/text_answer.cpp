@@ -28,7 +28,11 @@ std::optional<TextFeed::Update> TextAnswer::next(TextFeed& feed) {
 }
 
 void TextAnswer::send_whole(TextFeed& feed) {
-  while (next(feed)) {
+  while (const std::optional<TextFeed::Update> update = next(feed)) {
+    const int64_t index = int64_t(update->index);
+    if (update->has_ended) continue;
+    form_.read(index, update->piece);
+    if (form_.is_complete(index)) feed.cancel(update->index);
   }
   respond_json(exchange_, form_.whole(feed, usage_));
 }
@@ -54,6 +58,7 @@ void TextAnswer::send_events(TextFeed& feed) {
     const int64_t index = int64_t(update->index);
     write(update->has_ended ? form_.last(index, feed.result(update->index))
                             : form_.part(index, update->piece));
+    if (!update->has_ended && form_.is_complete(index)) feed.cancel(update->index);
   }
   write(form_.end(usage_));
 }

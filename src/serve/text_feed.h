@@ -28,6 +28,8 @@ class TextFeed {
   /// the model fails.
   std::optional<Update> next();
   const EngineText& result(size_t index) const { return texts_[index].stream.result(); }
+  /// Ends a text; next still gives its end.
+  void cancel(size_t index) { texts_[index].stream.cancel(); }
   size_t size() const { return texts_.size(); }
 
  private:

@@ -78,7 +78,7 @@ Value marked_variables(Meter& meter, const Settings& variables,
 }  // namespace
 
 struct ChatTemplate::Parsed {
-  std::string where;
+  std::string source, where;
   jinja::Template tree;
 
   /// variables(meter): a dict.
@@ -94,10 +94,12 @@ struct ChatTemplate::Parsed {
 };
 
 ChatTemplate::ChatTemplate(std::string_view source, const std::string& where) {
-  Parsed parsed{where, jinja::parse(source, where)};
+  Parsed parsed{std::string(source), where, jinja::parse(source, where)};
   jinja::resolve(parsed.tree, where);
   parsed_ = std::make_shared<const Parsed>(std::move(parsed));
 }
+
+const std::string& ChatTemplate::source() const { return parsed_->source; }
 
 std::string ChatTemplate::render(const Settings& variables, const RenderOptions& options) const {
   return parsed_->run([&](Meter& meter) { return value_of(meter, variables); }, options).text;

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import signal
+import string
 import subprocess
 import typing
 
@@ -197,3 +198,85 @@ def test_a_port_that_is_taken_is_an_error_before_the_model_is_loaded(program, ur
     for arguments, error in ((["--port", port], "cannot take connections"), (["--port", "0"], f"gguf: {broken}: byte 0")):
         result = subprocess.run([program, "serve", broken, *arguments], capture_output=True, text=True, timeout=60, check=False)
         assert result.returncode == 2 and error in result.stderr and not result.stdout
+
+
+# An answer that calls the tool, as Hermes and Qwen write it.
+CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "oslo"}}\n</tool_call>'
+TOOLS = [{"type": "function", "function": {"name": "weather", "description": "the weather of a city", "parameters": {
+    "type": "object", "properties": {"city": {"enum": ["oslo", "rome"]}}, "required": ["city"], "additionalProperties": False}}}]
+WITH_TOOLS = {"model": "caller", "tools": TOOLS, "max_tokens": 200}
+
+
+@pytest.fixture(scope="module")
+def caller(program, letters_folder, tmp_path_factory):
+    """A client of a small llama whose template has tools."""
+    folder = tmp_path_factory.mktemp("served") / "caller"
+    shutil.copytree(letters_folder, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 1024}))
+    letters = "012" + string.ascii_lowercase + '{}":,._ \n' + "345678"
+    assert letters[config["eos_token_id"]] not in CALL
+    markers = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
+    flags = {"special": False, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    (folder / "tokenizer.json").write_text(json.dumps(
+        {"model": {"type": "BPE", "vocab": {c: i for i, c in enumerate(letters)}, "merges": []}, "decoder": {"type": "Fuse"},
+         "added_tokens": [{"id": len(letters) + i, "content": marker, **flags} for i, marker in enumerate(markers)]}))
+    (folder / "chat_template.jinja").write_text(
+        "{# <tool_call> arguments <think> #}{% for t in tools or [] %}{{ t.function.name }}{% endfor %}"
+        "{% for m in messages %}{{ m.role }} {{ m.content or '' }}{% for c in m.tool_calls or [] %}"
+        "{{ c.function.name }} {{ c.function.arguments.city }}{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant {% endif %}")
+    with serving(program, "caller", "-m", folder) as (url, _), openai.OpenAI(base_url=url + "/v1", api_key=KEY, max_retries=0) as client:
+        yield client
+
+
+def answering(text):
+    """The fields that make the model answer with a text."""
+    return {"messages": QUESTION, "extra_body": {"guided_choice": [text]}, **WITH_TOOLS}
+
+
+def test_a_tool_is_called_and_its_result_comes_back(caller):
+    choice = caller.chat.completions.create(**answering("<think>\nhm.\n</think>\ni look.\n" + CALL)).choices[0]
+    assert choice.finish_reason == "tool_calls" and choice.message.content == "i look."
+    assert choice.message.reasoning_content == "hm."
+    [call] = choice.message.tool_calls
+    assert call.type == "function" and call.function.name == "weather" and json.loads(call.function.arguments) == {"city": "oslo"}
+    result = {"role": "tool", "tool_call_id": call.id, "content": "cold"}
+    last = caller.chat.completions.create(messages=[*QUESTION, choice.message, result], extra_body={"guided_choice": ["it is cold."]}, **WITH_TOOLS)
+    assert last.choices[0].message.content == "it is cold." and last.choices[0].message.tool_calls is None
+    assert last.choices[0].finish_reason == "stop"
+
+
+def test_a_tool_is_called_in_a_stream(caller):
+    text = "<think>hm.</think>i look.\n" + CALL + "\n" + CALL
+    chunks = list(caller.chat.completions.create(stream=True, **answering(text)))
+    assert "".join(getattr(chunk.choices[0].delta, "reasoning_content", None) or "" for chunk in chunks) == "hm."
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "i look."
+    assert {call.index for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []} == {0, 1}
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+    with caller.chat.completions.stream(**answering(text)) as stream:  # the client joins the parts
+        final = stream.get_final_completion().choices[0].message
+    assert [json.loads(call.function.arguments) for call in final.tool_calls] == [{"city": "oslo"}] * 2
+    assert len({call.id for call in final.tool_calls}) == 2 and final.content == "i look."
+
+
+def test_a_text_that_looks_like_a_call_stays_text(caller):
+    text = CALL.replace("weather", "other")
+    message = caller.chat.completions.create(**answering(text)).choices[0].message
+    assert message.content == text and message.tool_calls is None
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "weather"}}])
+def test_a_call_can_be_forced(caller, choice):
+    without_reasoning = {"46": -100}  # <think>, whose end random weights would hardly find
+    for seed in range(5):
+        answer = caller.chat.completions.create(messages=QUESTION, tool_choice=choice, parallel_tool_calls=False, seed=seed,
+                                                logit_bias=without_reasoning, **WITH_TOOLS)
+        [call] = answer.choices[0].message.tool_calls
+        assert call.function.name == "weather" and json.loads(call.function.arguments)["city"] in ("oslo", "rome")
+
+
+def test_a_schema_that_cannot_be_held_is_named(caller):
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}]
+    with pytest.raises(openai.BadRequestError, match="#/not") as error:
+        caller.chat.completions.create(model="caller", messages=QUESTION, tools=tools, tool_choice="required")
+    assert error.value.param == "tools[0].function.parameters"

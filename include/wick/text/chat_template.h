@@ -40,6 +40,8 @@ class WICK_API ChatTemplate {
   /// beyond 150 levels.
   ChatTemplate(std::string_view source, const std::string& where);
 
+  const std::string& source() const;
+
   /// The text, with these variables: messages, tools, add_generation_prompt, bos_token, eos_token
   /// and others that the template reads. Bytes in them that are not UTF-8 become U+FFFD.
   /// Errors, with line and column: kInvalidArgument where jinja2 raises one, raise_exception's text

@@ -14,6 +14,7 @@ namespace wick {
 
 namespace grammars {
 class Matcher;
+struct GrammarMaker;
 class TokenTrie;
 struct Position;
 }  // namespace grammars
@@ -88,6 +89,7 @@ class WICK_API Grammar {
 
  private:
   friend class GrammarState;
+  friend struct grammars::GrammarMaker;
   struct Compiled;
   explicit Grammar(std::shared_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
   std::shared_ptr<grammars::Matcher> matcher(const TokenTable& table) const;

@@ -97,6 +97,9 @@ class WICK_API Tokenizer {
   /// The first call takes some tenths of a second for a large vocabulary.
   const TokenTable& token_table() const;
   bool is_special(int64_t id) const;
+  /// Whether the text of the token always becomes this token, before the model splits the rest: an
+  /// added token, special or not.
+  bool is_added(int64_t id) const;
   /// The token that begins or ends a text: of a GGUF file the one that its metadata names, of a
   /// tokenizer.json the one that its post-processor adds.
   std::optional<int64_t> bos() const;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
 #include "text/grammar/front_ends.h"
+#include "text/grammar/make_grammar.h"
 #include "text/grammar/matcher.h"
 #include "wick/base/error.h"
 
@@ -25,14 +27,21 @@ std::string_view TokenTable::bytes(int64_t id) const {
 struct Grammar::Compiled {
   std::shared_ptr<const Automaton> automaton;
   std::string where;
+  std::optional<TokenTable> table = {};
   std::mutex mutex = {};
   std::vector<std::shared_ptr<Matcher>> matchers = {};  // one for each vocabulary
 
-  static Grammar of(const Syntax& syntax, Syntax::Rule root) {
-    return Grammar(std::shared_ptr<Compiled>(
-        new Compiled{.automaton = compile(syntax, root), .where = syntax.where()}));
+  static Grammar of(const Syntax& syntax, Syntax::Rule root,
+                    std::optional<TokenTable> table = std::nullopt) {
+    return Grammar(std::shared_ptr<Compiled>(new Compiled{
+        .automaton = compile(syntax, root), .where = syntax.where(), .table = std::move(table)}));
   }
 };
+
+Grammar GrammarMaker::make(const Syntax& syntax, Syntax::Rule root,
+                           std::optional<TokenTable> table) {
+  return Grammar::Compiled::of(syntax, root, std::move(table));
+}
 
 Grammar Grammar::gbnf(std::string_view text, const std::string& where) {
   Syntax syntax(where);
@@ -70,7 +79,8 @@ Grammar Grammar::json_schema(const Setting& schema, const std::string& where) {
   return Compiled::of(syntax, read_json_schema(schema, syntax));
 }
 
-std::shared_ptr<Matcher> Grammar::matcher(const TokenTable& table) const {
+std::shared_ptr<Matcher> Grammar::matcher(const TokenTable& given) const {
+  const TokenTable& table = compiled_->table ? *compiled_->table : given;
   constexpr size_t kMaxMatchers = 4;
   const std::lock_guard lock(compiled_->mutex);
   auto& matchers = compiled_->matchers;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/grammar/code_points.h"
@@ -26,6 +27,8 @@ class Syntax {
 
   explicit Syntax(std::string where);
   const std::string& where() const { return where_; }
+  /// The beginning of later errors.
+  void set_where(std::string where) { where_ = std::move(where); }
 
   /// The empty text alone.
   Expr empty();

@@ -330,6 +330,11 @@ const TokenTable& Tokenizer::token_table() const {
 
 bool Tokenizer::is_special(int64_t id) const { return rules_->kind(id) == Rules::kSpecial; }
 
+bool Tokenizer::is_added(int64_t id) const {
+  const Rules::Kind kind = rules_->kind(id);
+  return kind == Rules::kSpecial || kind == Rules::kAdded;
+}
+
 std::optional<int64_t> Tokenizer::bos() const { return rules_->bos; }
 std::optional<int64_t> Tokenizer::eos() const { return rules_->eos; }
 

@@ -7,16 +7,28 @@
 namespace wick::test {
 
 /// A message is "ROLE CONTENT;", and "assistant " asks for an answer. Byte 0 ends a text.
-inline LanguageModel byte_model(int64_t positions) {
+/// more_template: stands at the end of the template. specials: special tokens, from id 256 on.
+inline LanguageModel byte_model(int64_t positions, const std::string& more_template = "",
+                                const std::vector<std::string>& specials = {}) {
   const TemporaryFolder folder;
-  write_json(folder.path() + "/tokenizer.json", byte_tokenizer_json());
+  Setting::List added;
+  for (const std::string& special : specials) {
+    Settings token;
+    token.set("id", int64_t(256 + added.size())).set("content", special).set("special", true);
+    token.set("single_word", false).set("lstrip", false).set("rstrip", false);
+    added.push_back(std::move(token.set("normalized", false)));
+  }
+  Settings tokenizer = byte_tokenizer_json();
+  write_json(folder.path() + "/tokenizer.json", tokenizer.set("added_tokens", std::move(added)));
   folder.write("chat_template.jinja",
                "{% for m in messages %}{{ m.role }} {{ m.content }};{% endfor %}"
                "{% for t in tools or [] %}tool {{ t.function.name }};{% endfor %}"
-               "{% if add_generation_prompt %}assistant {% endif %}");
+               "{% if add_generation_prompt %}assistant {% endif %}" +
+                   more_template);
   Device::cpu().set_seed(7);
   DecoderConfig config = small_config();
-  config.vocab_size = 256, config.hidden_size = 16, config.intermediate_size = 24;
+  config.vocab_size = 256 + int64_t(specials.size()), config.hidden_size = 16,
+  config.intermediate_size = 24;
   config.num_hidden_layers = 2, config.num_key_value_heads = 2, config.head_dim = 8;
   config.max_position_embeddings = positions, config.initializer_range = 0.5;
   config.eos_token_ids = {0};
