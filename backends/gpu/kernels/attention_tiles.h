@@ -64,8 +64,8 @@ struct KeyTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
   WICK_DEVICE KeyTile(const StoredHead<S>& x, int32 size, char*)
       : head(x), head_dim(size), first(0), end(0) {}
 
-  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number; the
-  /// rest is zeros, or other keys.
+  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number;
+  /// the rest is zeros, or other keys.
   WICK_DEVICE void fetch(const Ctx& ctx, T* shared, int32 first_key, int32 end_key, int64 moved) {
     first = first_key, end = end_key;
     if constexpr (kCopies) {
@@ -191,8 +191,8 @@ struct StagedTile : KeyLayout<Ctx, T, bucket, keys, is_value> {
   WICK_DEVICE StagedTile(const StoredHead<S>& x, int32 size, char* memory)
       : head(x), head_dim(size), staged(reinterpret_cast<Words*>(memory)) {}
 
-  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number; the
-  /// rest is zeros.
+  /// Begins to load keys first_key ... of those below end_key, each `moved` rows after its number;
+  /// the rest is zeros.
   WICK_DEVICE void fetch(const Ctx& ctx, T*, int32 first_key, int32 end_key, int64 moved) {
     const int key = first_key + ctx.thread() / kColumns, d = ctx.thread() % kColumns * kPack;
     const int32 left = d < head_dim ? end_key - key : 0;

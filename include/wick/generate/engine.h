@@ -21,7 +21,7 @@ struct EngineOptions {
   /// Tokens of a sequence: of its prompt and its text. 0: at most 4096 of the model's positions.
   int64_t capacity = 0;
   /// Tokens that the cache has room for, of all sequences together, at least `capacity`; 0: as many
-  /// as the sequences can have. If they need more, the youngest text waits, and is read again later.
+  /// as the sequences can have. If they need more, the youngest text waits and is read again later.
   /// Models whose layers keep a state or a window for each text take 0 alone.
   int64_t cache_tokens = 0;
   /// The most tokens of prompts that are read between two steps of the texts.
