@@ -1,6 +1,7 @@
 #include "generate/slots.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
@@ -299,23 +300,31 @@ bool Slots::is_read_alone(int64_t number) const {
 
 /// The slots to read at once with this one: each computes the same number of tokens, some of them
 /// padding. The best choice reads the most tokens in a time, of which a call takes as much for the
-/// weights as for so many tokens.
+/// weights as for so many tokens. Of choices that differ little the one of the fewest slots reads
+/// prompts to their ends soonest.
 Slots::Together Slots::read_together(int64_t number, int64_t most) const {
   if (is_read_alone(number)) return {number, 1, has_prefixes_ ? left(number) : most};
-  const auto can = [&](int64_t i) { return at(i).busy && !at(i).draws && !is_read_alone(i); };
-  int64_t first = number, end = number + 1;
-  while (first > 0 && end - first < most && can(first - 1)) first--;
-  while (end < size() && end - first < most && can(end)) end++;
   const double weights = model_->options().device.is_cpu() ? 8 : 128;
+  constexpr double kLeastGain = 1.02;
+  const auto age = [&](int64_t i) {  // the smaller the older; the largest: cannot be read now
+    const bool can = i >= 0 && i < size() && at(i).busy && !at(i).draws && !is_read_alone(i);
+    return can ? at(i).text.id : std::numeric_limits<int64_t>::max();
+  };
+  int64_t first = number, end = number + 1;
   Together best{number, 1, std::min(left(number), most)};
   double best_rate = double(best.tokens) / (weights + double(best.tokens));
-  const int64_t count = end - first, longest = most / count;
-  for (int64_t i = first; i < end && count > 1; i++) {
-    const int64_t tokens = std::min(left(i), longest);
-    int64_t read = 0;
-    for (int64_t k = first; k < end; k++) read += std::min(left(k), tokens);
-    const double rate = double(read) / (weights + double(tokens * count));
-    if (rate > best_rate) best = {first, count, tokens}, best_rate = rate;
+  while (end - first < most) {
+    const bool is_before = age(first - 1) < age(end);
+    if (!is_before && age(end) == std::numeric_limits<int64_t>::max()) break;
+    is_before ? first-- : end++;
+    const int64_t count = end - first, longest = most / count;
+    for (int64_t i = first; i < end; i++) {
+      const int64_t tokens = std::min(left(i), longest);
+      int64_t read = 0;
+      for (int64_t k = first; k < end; k++) read += std::min(left(k), tokens);
+      const double rate = double(read) / (weights + double(tokens * count));
+      if (rate > kLeastGain * best_rate) best = {first, count, tokens}, best_rate = rate;
+    }
   }
   return best;
 }
