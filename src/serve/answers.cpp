@@ -50,12 +50,14 @@ Settings error_object(const RequestError& error) {
   return outer;
 }
 
-Settings usage_object(const Usage& usage) {
-  Settings s, prompt;
+Settings usage_object(const Usage& usage, int64_t reasoning_tokens) {
+  Settings s, prompt, completion;
+  completion.set("reasoning_tokens", reasoning_tokens);
   prompt.set("cached_tokens", usage.cached_tokens);
   s.set("prompt_tokens", usage.prompt_tokens).set("completion_tokens", usage.completion_tokens);
   s.set("total_tokens", usage.prompt_tokens + usage.completion_tokens);
   s.set("prompt_tokens_details", std::move(prompt));
+  s.set("completion_tokens_details", std::move(completion));
   return s;
 }
 

@@ -22,7 +22,8 @@ Settings error_object(const RequestError& error);
 struct Usage {
   int64_t prompt_tokens = 0, completion_tokens = 0, cached_tokens = 0;
 };
-Settings usage_object(const Usage& usage);
+/// As of chats and completions. reasoning_tokens: among the completion's tokens.
+Settings usage_object(const Usage& usage, int64_t reasoning_tokens);
 
 /// "stop" or "length".
 const char* finish_reason(Ending ending);

@@ -1,9 +1,6 @@
 #include "serve/chat_choices.h"
 
-#include <algorithm>
 #include <map>
-
-#include "wick/base/error.h"
 
 namespace wick::serve {
 namespace {
@@ -27,24 +24,13 @@ struct AnswerParts {
 
 /// One text as it is read.
 struct ReadAnswer {
-  AnswerParser parser;
-  AnswerParts all;
+  AnswerReader reader;
+  AnswerParts all = {};  // of an answer that is given whole
 };
-
-/// The ids that tell whether a prompt has opened the reasoning.
-std::vector<int64_t> last_ids(const std::vector<int64_t>& prompt) {
-  constexpr size_t kTail = 64;
-  return {prompt.end() - int64_t(std::min(kTail, prompt.size())), prompt.end()};
-}
 
 class ChatForm : public ChoiceForm {
  public:
-  ChatForm(const TokenTexts* texts, AnswerFormat format, const Tokenizer& tokenizer,
-           AnswerOptions options)
-      : texts_(texts),
-        format_(std::move(format)),
-        tokenizer_(tokenizer),
-        options_(std::move(options)) {}
+  ChatForm(const TokenTexts* texts, ReadingRules rules) : texts_(texts), rules_(std::move(rules)) {}
 
   std::optional<Settings> first(int64_t index) override {
     Settings delta;
@@ -53,21 +39,21 @@ class ChatForm : public ChoiceForm {
   }
   void read(int64_t index, const EnginePiece& piece) override {
     ReadAnswer& answer = answer_of(index);
-    add(answer.all, answer.parser.push(piece.text, piece.ids));
+    add(answer.all, answer.reader, piece);
   }
   bool is_complete(int64_t index) const override {
     const auto answer = answers_.find(index);
-    return answer != answers_.end() && answer->second.parser.is_complete();
+    return answer != answers_.end() && answer->second.reader.is_complete();
   }
   std::optional<Settings> part(int64_t index, const EnginePiece& piece) override {
     AnswerParts parts;
-    add(parts, answer_of(index).parser.push(piece.text, piece.ids));
+    add(parts, answer_of(index).reader, piece);
     if (parts.is_empty() && piece.tokens.empty()) return {};
     return choice(index, "delta", delta(parts), logprobs(piece.tokens), nullptr);
   }
   std::vector<Settings> last(int64_t index, const EngineText& text) override {
     AnswerParts rest;
-    add(rest, answer_of(index).parser.finish());
+    add(rest, answer_of(index).reader.finish());
     std::vector<Settings> choices;
     if (!rest.is_empty()) choices.push_back(choice(index, "delta", delta(rest), nullptr, nullptr));
     choices.push_back(choice(index, "delta", Settings(), nullptr, reason(index, text)));
@@ -76,7 +62,7 @@ class ChatForm : public ChoiceForm {
   Settings whole(int64_t index, const EngineText& text) override {
     ReadAnswer& answer = answer_of(index);
     AnswerParts& all = answer.all;
-    add(all, answer.parser.finish());
+    add(all, answer.reader.finish());
     const bool is_null = all.content.empty() && !all.calls.empty();
     Settings message;
     message.set("role", "assistant").set("content", is_null ? Setting() : Setting(all.content));
@@ -85,15 +71,23 @@ class ChatForm : public ChoiceForm {
     message.set("refusal", nullptr);
     return choice(index, "message", std::move(message), logprobs(text.tokens), reason(index, text));
   }
+  int64_t reasoning_tokens() const override {
+    int64_t sum = 0;
+    for (const auto& [index, answer] : answers_) sum += answer.reader.reasoning_tokens();
+    return sum;
+  }
 
  private:
   ReadAnswer& answer_of(int64_t index) {
     auto answer = answers_.find(index);
     if (answer == answers_.end())
-      answer = answers_.emplace(index, ReadAnswer{{format_, tokenizer_, options_}, {}}).first;
+      answer = answers_.emplace(index, ReadAnswer{AnswerReader(rules_)}).first;
     return answer->second;
   }
-  void add(AnswerParts& parts, const std::vector<AnswerEvent>& events) const {
+  static void add(AnswerParts& parts, AnswerReader& reader, const EnginePiece& piece) {
+    for (const EnginePiece& one : reader.split(piece)) add(parts, reader.push(one));
+  }
+  static void add(AnswerParts& parts, const std::vector<AnswerEvent>& events) {
     for (const AnswerEvent& event : events) {
       switch (event.kind) {
         case AnswerEvent::Kind::kReasoning:
@@ -106,7 +100,7 @@ class ChatForm : public ChoiceForm {
           AnswerParts::Call& call = parts.call(event.call);
           call.begins = true;
           call.name = event.text;
-          call.id = event.id.empty() ? random_call_id(format_.has_short_call_ids()) : event.id;
+          call.id = event.id;
           break;
         }
         case AnswerEvent::Kind::kArguments:
@@ -142,7 +136,7 @@ class ChatForm : public ChoiceForm {
   }
   const char* reason(int64_t index, const EngineText& text) {
     const bool is_cut = text.ending == Ending::kLength || text.ending == Ending::kContext;
-    return !is_cut && answer_of(index).parser.calls() > 0 ? "tool_calls"
+    return !is_cut && answer_of(index).reader.calls() > 0 ? "tool_calls"
                                                           : finish_reason(text.ending);
   }
   Setting logprobs(const std::vector<ScoredToken>& tokens) const {
@@ -157,38 +151,14 @@ class ChatForm : public ChoiceForm {
   }
 
   const TokenTexts* texts_;
-  AnswerFormat format_;
-  Tokenizer tokenizer_;
-  AnswerOptions options_;
+  const ReadingRules rules_;
   std::map<int64_t, ReadAnswer> answers_;
 };
 
 }  // namespace
 
-void hold_to_calls(ChatRequest& request, const AnswerFormat& format,
-                   const std::vector<int64_t>& prompt) {
-  if (!request.forced_function) return;
-  try {
-    request.options.grammar =
-        format.call_grammar(request.layout.tools, {.function = *request.forced_function,
-                                                   .is_single_call = request.is_single_call,
-                                                   .prompt = last_ids(prompt)});
-  } catch (const Error& error) {
-    // Errors begin with the field.
-    const std::string text = error.what();
-    const size_t end = std::min(text.find(": "), text.size());
-    const std::string field = text.substr(0, end);
-    throw RequestError(400, "'" + field + "'" + text.substr(end), field, "invalid_value");
-  }
-}
-
-std::unique_ptr<ChoiceForm> chat_form(const TokenTexts* texts, const AnswerFormat& format,
-                                      const Tokenizer& tokenizer, const ChatRequest& request,
-                                      const std::vector<int64_t>& prompt) {
-  AnswerOptions options{.tools = request.layout.tools,
-                        .prompt = last_ids(prompt),
-                        .is_single_call = request.is_single_call};
-  return std::make_unique<ChatForm>(texts, format, tokenizer, std::move(options));
+std::unique_ptr<ChoiceForm> chat_form(const TokenTexts* texts, ReadingRules rules) {
+  return std::make_unique<ChatForm>(texts, std::move(rules));
 }
 
 }  // namespace wick::serve

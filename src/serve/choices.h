@@ -20,10 +20,12 @@ class ChoiceForm {
   virtual std::vector<Settings> last(int64_t index, const EngineText& text) = 0;
   /// The next piece of a text that is answered whole.
   virtual void read(int64_t, const EnginePiece&) {}
-  /// Whether the answer is complete, whatever follows in the text.
-  virtual bool is_complete(int64_t) const { return false; }
   /// Such a text, once it has ended.
   virtual Settings whole(int64_t index, const EngineText& text) = 0;
+  /// Whether the answer is complete, whatever follows in the text.
+  virtual bool is_complete(int64_t) const { return false; }
+  /// The tokens of reasoning in all texts.
+  virtual int64_t reasoning_tokens() const { return 0; }
 };
 
 /// texts: for logprobs; nullptr without them. echoes: the text before each choice; empty: nothing.

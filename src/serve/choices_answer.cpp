@@ -7,7 +7,8 @@ Settings ChoicesAnswer::whole(const TextFeed& feed, const Usage& usage) {
   for (size_t i = 0; i < feed.size(); i++)
     choices.push_back(form_->whole(int64_t(i), feed.result(i)));
   Settings body = with_head(head_);
-  body.set("choices", std::move(choices)).set("usage", usage_object(usage));
+  body.set("choices", std::move(choices))
+      .set("usage", usage_object(usage, form_->reasoning_tokens()));
   return body;
 }
 
@@ -39,7 +40,8 @@ std::string ChoicesAnswer::last(int64_t index, const EngineText& text) {
 }
 
 std::string ChoicesAnswer::end(const Usage& usage) {
-  return (includes_usage_ ? chunk({}, usage_object(usage)) : "") + kLastEvent;
+  return (includes_usage_ ? chunk({}, usage_object(usage, form_->reasoning_tokens())) : "") +
+         kLastEvent;
 }
 
 std::string ChoicesAnswer::failure(const RequestError& error) { return event(error_object(error)); }

@@ -38,9 +38,15 @@ class MessageReader {
       calls_.push_back(read_call_item(item));
       return;
     }
+    if (type == "reasoning") {
+      read_reasoning(item);
+      return;
+    }
     add_calls(messages);
     if (type == "message") {
       ChatMessage message = read(item);
+      if (message.role == "assistant") add_reasoning(message);
+      reasoning_.clear();  // of an answer without a message
       const bool continues = message.role == "system" && message.images.empty() &&
                              messages.size() == 1 && messages[0].role == "system";
       // Templates that know a system message know one, at the beginning.
@@ -55,7 +61,7 @@ class MessageReader {
       const Setting* const output = item.find("output");
       if (!output) fail_field(item.name("output"), "a string or a list of parts", nullptr);
       read_content(*output, item.name("output"), message);
-    } else if (type != "reasoning") {  // of an earlier answer, which templates leave out
+    } else {
       fail_field(item.name("type"), "message, function_call, function_call_output or reasoning",
                  *item.find("type"));
     }
@@ -65,7 +71,12 @@ class MessageReader {
     if (calls_.empty()) return;
     if (messages.empty() || messages.back().role != "assistant")
       messages.push_back({.role = "assistant", .content = ""});
-    messages.back().more.set("tool_calls", std::move(calls_));
+    add_reasoning(messages.back());
+    Settings& more = messages.back().more;
+    const Setting* const earlier = more.find("tool_calls");
+    Setting::List calls = earlier ? std::get<Setting::List>(earlier->value) : Setting::List();
+    calls.insert(calls.end(), calls_.begin(), calls_.end());
+    more.set("tool_calls", std::move(calls));
     calls_.clear();
   }
 
@@ -74,6 +85,23 @@ class MessageReader {
     const std::optional<std::string> text = fields.text(key);
     if (!text) fail_field(fields.name(key), "a string", nullptr);
     return *text;
+  }
+  /// The reasoning of an item that comes before an answer's message or calls. Servers that hide it
+  /// leave out the content.
+  void read_reasoning(const Fields& item) {
+    const Setting::List* const parts = item.list("content");
+    for (size_t i = 0; parts && i < parts->size(); i++) {
+      const std::string text = text_in(object_in(*parts, i, item.name("content")), "text");
+      reasoning_ += (reasoning_.empty() ? "" : "\n") + text;
+    }
+  }
+  /// Adds it to the message, as templates read it.
+  void add_reasoning(ChatMessage& message) {
+    if (reasoning_.empty()) return;
+    const Setting* const earlier = message.more.find("reasoning_content");
+    const std::string before = earlier ? std::get<std::string>(earlier->value) + "\n" : "";
+    message.more.set("reasoning_content", before + reasoning_);
+    reasoning_.clear();
   }
   /// As templates read a call.
   static Settings read_call_item(const Fields& item) {
@@ -182,7 +210,8 @@ class MessageReader {
   }
 
   const RequestLimits& limits_;
-  Setting::List calls_;  // of a response's input, that follow each other
+  Setting::List calls_;    // of a response's input, that follow each other
+  std::string reasoning_;  // of its items that no message has yet
   int64_t pixels_left_ = ImageReadOptions().max_pixels;
 };
 
@@ -223,54 +252,6 @@ std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& lim
   reader.add_calls(messages);
   if (messages.empty()) fail_unsupported(body.name("input"), "expected at least one message");
   return messages;
-}
-
-ToolChoice read_tool_choice(const Fields& body) {
-  constexpr const char* kField = "tool_choice";
-  constexpr const char* kExpected = "none, auto, required or an object";
-  const Setting* const given = body.find(kField);
-  if (!given) return {};
-  if (const std::string* const word = std::get_if<std::string>(&given->value)) {
-    if (*word == "none") return {.is_none = true, .forced_function = {}};
-    if (*word == "auto") return {};
-    if (*word == "required") return {.is_none = false, .forced_function = ""};
-    fail_field(kField, kExpected, *given);
-  }
-  if (!std::holds_alternative<Settings>(given->value)) fail_field(kField, kExpected, *given);
-  const Fields choice = *body.object(kField);
-  if (choice.text("type").value_or("function") != "function")
-    fail_unsupported(choice.name("type"), "expected function");
-  const std::optional<Fields> function = choice.object("function");
-  const std::optional<std::string> name = function ? function->text("name") : std::nullopt;
-  if (!name || name->empty()) fail_field(choice.name("function"), "an object with a name", nullptr);
-  return {.is_none = false, .forced_function = name};
-}
-
-ChatOptions read_layout(const Fields& body) {
-  ChatOptions layout;
-  const bool is_none = read_tool_choice(body).is_none;
-  if (const Setting::List* tools = body.list("tools")) {
-    for (size_t i = 0; i < tools->size(); i++) {
-      const Fields tool = object_in(*tools, i, "tools");
-      if (tool.text("type").value_or("function") != "function")
-        fail_unsupported(tool.name("type"), "expected function");
-      const std::optional<Fields> function = tool.object("function");
-      if (!function || !function->text("name"))
-        fail_field(tool.name("function"), "an object with a name", nullptr);
-      if (!is_none) layout.tools.push_back(tool.settings());
-    }
-  }
-  if (const auto effort = body.text("reasoning_effort"))
-    layout.more.set("reasoning_effort", *effort);
-  if (const auto variables = body.object("chat_template_kwargs"))
-    for (const auto& [name, value] : variables->settings().entries()) {
-      // Those that the request and the model themselves set.
-      for (const char* own :
-           {"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
-        if (name == own) fail_unsupported(variables->name(name), "expected another variable");
-      layout.more.set(name, value);
-    }
-  return layout;
 }
 
 }  // namespace wick::serve

@@ -36,6 +36,12 @@ const TokenTexts* token_texts(const ModelCall& call, const TextOptions& options)
   return options.logprobs ? &call.model.token_texts() : nullptr;
 }
 
+ReadingRules reading_rules_of(const ModelCall& call, const ChatRequest& request,
+                              const TextPrompt& prompt) {
+  return reading_rules(call.model.answer_format(), call.model.tokenizer(), request,
+                       prompt.prompt.ids);
+}
+
 }  // namespace
 
 void answer_chat(const ModelCall& call) {
@@ -48,18 +54,19 @@ void answer_chat(const ModelCall& call) {
       answer_head("chatcmpl-", options.streams ? "chat.completion.chunk" : "chat.completion",
                   call.model.id()),
       options.includes_usage,
-      chat_form(token_texts(call, options), call.model.answer_format(), call.model.tokenizer(),
-                request, prompt.prompt.ids));
+      chat_form(token_texts(call, options), reading_rules_of(call, request, prompt)));
   answer_texts(call, options, {prompt}, form);
 }
 
 void answer_response(const ModelCall& call) {
   call.model.require_texts();
-  const ResponseRequest request = read_response(call.body, call.model.limits());
+  ChatRequest request = read_response(call.body, call.model.limits());
   const TextOptions& options = request.options;
-  ResponseAnswer form(call.model.id(), call.body, options, token_texts(call, options));
-  answer_texts(call, options, {call.model.chat_prompt(request.messages, request.layout, "input")},
-               form);
+  const TextPrompt prompt = call.model.chat_prompt(request.messages, request.layout, "input");
+  hold_to_calls(request, call.model.answer_format(), prompt.prompt.ids);
+  ResponseAnswer form(call.model.id(), call.body, options, token_texts(call, options),
+                      reading_rules_of(call, request, prompt));
+  answer_texts(call, options, {prompt}, form);
 }
 
 void answer_completion(const ModelCall& call) {
@@ -119,8 +126,10 @@ void answer_tokenize(const ModelCall& call) {
   const Fields& body = call.body;
   std::vector<int64_t> ids;
   if (body.find("messages")) {
-    ids = call.model.chat_prompt(read_messages(body, call.model.limits()), read_layout(body))
-              .prompt.ids;
+    ChatRequest chat;
+    chat.messages = read_messages(body, call.model.limits());
+    read_layout(body, ToolForm::kChat, chat);
+    ids = call.model.chat_prompt(chat.messages, chat.layout).prompt.ids;
   } else {
     const std::string field = body.find("content") ? "content" : "prompt";
     const std::optional<std::string> text = body.text(field);

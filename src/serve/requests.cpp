@@ -84,15 +84,16 @@ Grammar grammar_of(const std::string& field, const F& make) {
 }
 
 /// The grammar of response_format, or of the fields that vLLM (guided_regex, guided_choice) and
-/// llama.cpp (grammar) have; missing if the text is free.
-std::optional<Grammar> read_grammar(const Fields& body) {
-  std::optional<Grammar> grammar;
+/// llama.cpp (grammar) have.
+void read_grammar(const Fields& body, TextOptions& options) {
+  std::optional<Grammar>& grammar = options.grammar;
   const auto set = [&](std::string_view key, const auto& make) {
     if (grammar) fail_unsupported(body.name(key), "expected one grammar, got several");
     grammar.emplace(grammar_of(body.name(key), make));
   };
   if (const std::optional<Fields> format = body.object("response_format"))
     grammar = read_format(*format, format->object("json_schema"));
+  options.has_format = grammar.has_value();
   if (const auto text = body.text("grammar")) set("grammar", [&] { return Grammar::gbnf(*text); });
   if (const auto text = body.text("guided_regex"))
     set("guided_regex", [&] { return Grammar::regex(*text); });
@@ -105,7 +106,6 @@ std::optional<Grammar> read_grammar(const Fields& body) {
     }
     set("guided_choice", [&] { return Grammar::choice(choices); });
   }
-  return grammar;
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ TextOptions read_options(const Fields& body, const RequestLimits& limits) {
   options.max_tokens = body.integer("max_tokens", 1);
   if (const auto tokens = body.integer("max_completion_tokens", 1)) options.max_tokens = tokens;
   options.stop = read_stop(body);
-  options.grammar = read_grammar(body);
+  read_grammar(body, options);
   options.choices = body.integer("n", 1, kMaxChoices).value_or(1);
   options.ignores_end = body.flag("ignore_eos").value_or(false);
   options.streams = body.flag("stream").value_or(false);
@@ -154,13 +154,7 @@ ChatRequest read_chat(const Fields& body, const RequestLimits& limits) {
   else if (top && *top > 0)
     fail_unsupported("top_logprobs", "expected logprobs: true beside it");
   request.messages = read_messages(body, limits);
-  request.layout = read_layout(body);
-  request.forced_function = read_tool_choice(body).forced_function;
-  if (request.forced_function && request.layout.tools.empty())
-    fail_unsupported("tool_choice", "expected tools beside it");
-  if (request.forced_function && request.options.grammar)
-    fail_unsupported("tool_choice", "expected auto or none beside a grammar or response_format");
-  request.is_single_call = !body.flag("parallel_tool_calls").value_or(true);
+  read_layout(body, ToolForm::kChat, request);
   return request;
 }
 

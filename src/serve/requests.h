@@ -21,6 +21,7 @@ struct TextOptions {
       max_tokens;  // missing: until the model ends the text or the context is full
   std::vector<std::string> stop;
   std::optional<Grammar> grammar;  // of response_format and its like
+  bool has_format = false;         // grammar is of a format of JSON
   int64_t choices = 1;
   std::optional<int64_t> logprobs;  // so many of the likeliest tokens beside each one
   bool ignores_end = false;         // no token ends the text
@@ -40,24 +41,21 @@ TextOptions read_options(const Fields& body, const RequestLimits& limits);
 /// the schema of json_schema. Errors: RequestError 400.
 std::optional<Grammar> read_format(const Fields& format, const std::optional<Fields>& described);
 
+/// A chat, or a response without state.
 struct ChatRequest {
   TextOptions options;
   std::vector<ChatMessage> messages;
   ChatOptions layout;
-  bool is_single_call = false;  // the answer ends after the first call of a tool
+  std::vector<std::string> tool_fields = {};  // of the functions of layout.tools in the request
+  bool is_single_call = false;                // the answer ends after the first call of a tool
   /// The function that the answer must call, "": one of the tools; missing: it may do without.
   std::optional<std::string> forced_function = {};
 };
 /// Errors: RequestError 400, naming the field.
 ChatRequest read_chat(const Fields& body, const RequestLimits& limits);
 
-struct ResponseRequest {
-  TextOptions options;
-  std::vector<ChatMessage> messages;
-  ChatOptions layout;
-};
 /// Errors: RequestError 400, naming the field.
-ResponseRequest read_response(const Fields& body, const RequestLimits& limits);
+ChatRequest read_response(const Fields& body, const RequestLimits& limits);
 
 /// A text, or its ids.
 using PromptInput = std::variant<std::string, std::vector<int64_t>>;
@@ -81,13 +79,12 @@ std::vector<int64_t> read_ids(const Setting::List& list, const std::string& name
 std::vector<ChatMessage> read_messages(const Fields& body, const RequestLimits& limits);
 /// The instructions and input of a response, as a chat. Errors: RequestError 400.
 std::vector<ChatMessage> read_input(const Fields& body, const RequestLimits& limits);
-/// tool_choice. Errors: RequestError 400, naming the field.
-struct ToolChoice {
-  bool is_none = false;                        // the model gets no tools
-  std::optional<std::string> forced_function;  // as of ChatRequest
-};
-ToolChoice read_tool_choice(const Fields& body);
-/// tools, tool_choice and variables of the template. Errors: RequestError 400.
-ChatOptions read_layout(const Fields& body);
+
+/// How an API writes functions: chats have an object "function" in each tool, responses have its
+/// fields beside "type".
+enum class ToolForm { kChat, kResponse };
+/// tools, tool_choice, parallel_tool_calls and chat_template_kwargs, into a request whose options
+/// have been read. Errors: RequestError 400.
+void read_layout(const Fields& body, ToolForm form, ChatRequest& request);
 
 }  // namespace wick::serve

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "wick/io/json.h"
 
@@ -14,10 +15,10 @@ Setting given(const Fields& body, std::string_view key, Setting otherwise) {
   return found ? *found : otherwise;
 }
 
-Settings response_usage(const Usage& usage) {
+Settings response_usage(const Usage& usage, int64_t reasoning_tokens) {
   Settings s, input, output;
   input.set("cached_tokens", usage.cached_tokens).set("cache_write_tokens", 0);
-  output.set("reasoning_tokens", 0);
+  output.set("reasoning_tokens", reasoning_tokens);
   s.set("input_tokens", usage.prompt_tokens).set("input_tokens_details", std::move(input));
   s.set("output_tokens", usage.completion_tokens);
   s.set("output_tokens_details", std::move(output));
@@ -44,8 +45,9 @@ Settings reasoning_config(const Fields& body) {
 }  // namespace
 
 ResponseAnswer::ResponseAnswer(const std::string& model, const Fields& body,
-                               const TextOptions& options, const TokenTexts* texts)
-    : texts_(texts), message_id_(random_id("msg_")) {
+                               const TextOptions& options, const TokenTexts* texts,
+                               const ReadingRules& rules)
+    : texts_(texts), reader_(rules), is_streamed_(options.streams) {
   head_.set("id", random_id("resp_")).set("object", "response");
   head_.set("created_at", int64_t(std::time(nullptr))).set("model", model);
   echo_.set("instructions", given(body, "instructions", nullptr));
@@ -79,101 +81,190 @@ Settings ResponseAnswer::response(const char* status, Setting::List output, Sett
   return s;
 }
 
-/// The response whose text has ended: its output is one message.
-Settings ResponseAnswer::finished(Setting usage) const {
-  const char* const status = is_cut_ ? "incomplete" : "completed";
-  return response(status, {message(status, {text_part(text_, logprobs_)})}, std::move(usage));
+/// The response whose text has ended.
+Settings ResponseAnswer::finished(const Usage& usage) const {
+  return response(is_cut_ ? "incomplete" : "completed", output_,
+                  response_usage(usage, reader_.reasoning_tokens()));
 }
 
-Settings ResponseAnswer::message(const char* status, Setting::List content) const {
+/// The current item. content: of a message or reasoning.
+Settings ResponseAnswer::item_object(const char* status, Setting::List content) const {
   Settings s;
-  s.set("id", message_id_).set("type", "message").set("role", "assistant");
-  s.set("status", status).set("content", std::move(content));
+  s.set("id", item_->id);
+  switch (item_->kind) {
+    case Kind::kReasoning:
+      s.set("type", "reasoning").set("summary", Setting::List());
+      s.set("content", std::move(content));
+      break;
+    case Kind::kContent:
+      s.set("type", "message").set("role", "assistant").set("content", std::move(content));
+      break;
+    default:
+      s.set("type", "function_call").set("call_id", item_->call_id).set("name", item_->name);
+      s.set("arguments", item_->text);
+  }
+  s.set("status", status);
   return s;
 }
 
-Settings ResponseAnswer::text_part(const std::string& text, const Setting::List& logprobs) const {
+/// The text of the current item, a message or reasoning.
+Settings ResponseAnswer::content_part() const {
   Settings s;
-  s.set("type", "output_text").set("text", text).set("annotations", Setting::List());
-  s.set("logprobs", logprobs);
+  if (item_->kind == Kind::kReasoning) {
+    s.set("type", "reasoning_text").set("text", item_->text);
+  } else {
+    s.set("type", "output_text").set("text", item_->text).set("annotations", Setting::List());
+    s.set("logprobs", item_->logprobs);
+  }
   return s;
 }
 
-/// Empty if the request does not ask for them.
-Setting::List ResponseAnswer::logprobs(const std::vector<ScoredToken>& tokens) const {
+/// The fields of events within the current item.
+Settings ResponseAnswer::in_item(bool has_content) const {
+  Settings s;
+  s.set("item_id", item_->id).set("output_index", int64_t(output_.size()));
+  if (has_content) s.set("content_index", 0);
+  return s;
+}
+
+void ResponseAnswer::begin_item(Item item) {
+  end_item("completed");
+  item_ = std::move(item);
+  Settings added;
+  added.set("output_index", int64_t(output_.size())).set("item", item_object("in_progress", {}));
+  add_event("response.output_item.added", added);
+  if (item_->kind == Kind::kCallBegin) return;
+  Settings part = in_item(true);
+  add_event("response.content_part.added", part.set("part", content_part()));
+}
+
+void ResponseAnswer::end_item(const char* status) {
+  if (!item_) return;
+  const bool is_call = item_->kind == Kind::kCallBegin;
+  Settings text = in_item(!is_call), part = text, done;
+  Setting::List content;
+  if (is_call) {
+    text.set("name", item_->name).set("arguments", item_->text);
+    add_event("response.function_call_arguments.done", text);
+  } else {
+    content = {content_part()};
+    const bool is_message = item_->kind == Kind::kContent;
+    text.set("text", item_->text);
+    if (is_message) text.set("logprobs", item_->logprobs);
+    add_event(is_message ? "response.output_text.done" : "response.reasoning_text.done", text);
+    add_event("response.content_part.done", part.set("part", content.front()));
+  }
+  Settings item = item_object(status, std::move(content));
+  done.set("output_index", int64_t(output_.size())).set("item", item);
+  add_event("response.output_item.done", done);
+  output_.push_back(std::move(item));
+  item_.reset();
+}
+
+/// is_last: no other event has come with the text, so that all scores are of it.
+void ResponseAnswer::add_text(Kind kind, const std::string& text, bool is_last) {
+  if (!item_ || item_->kind != kind)
+    begin_item({.kind = kind, .id = random_id(kind == Kind::kContent ? "msg_" : "rs_")});
+  Settings delta = in_item(true);
+  delta.set("delta", text);
+  if (kind == Kind::kContent) {
+    Setting::List logprobs = is_last ? take_scores(text) : Setting::List();
+    delta.set("logprobs", logprobs);
+    std::move(logprobs.begin(), logprobs.end(), std::back_inserter(item_->logprobs));
+  }
+  item_->text += text;
+  add_event(kind == Kind::kContent ? "response.output_text.delta" : "response.reasoning_text.delta",
+            delta);
+}
+
+void ResponseAnswer::add_arguments(const std::string& text) {
+  item_->text += text;
+  Settings delta = in_item(false);
+  add_event("response.function_call_arguments.delta", delta.set("delta", text));
+}
+
+/// The log probabilities of the tokens that have given the text. At the start of an item that
+/// follows another one, earlier tokens gave markers and white space between them.
+Setting::List ResponseAnswer::take_scores(const std::string& text) {
   if (!texts_) return {};
+  std::vector<ScoredToken> tokens = std::exchange(scores_, {});
+  if (item_->text.empty() && !output_.empty()) {
+    size_t begin = tokens.size();
+    for (size_t bytes = 0; begin > 0 && bytes < text.size();)
+      bytes += texts_->text(tokens[--begin].token.id).size();
+    tokens.erase(tokens.begin(), tokens.begin() + int64_t(begin));
+  }
   return std::get<Setting::List>(chat_logprobs(*texts_, tokens).find("content")->value);
 }
 
-void ResponseAnswer::set_text(const EngineText& text) {
-  text_ = text.text;
-  logprobs_ = logprobs(text.tokens);
-  is_cut_ = std::strcmp(finish_reason(text.ending), "length") == 0;
-}
-
-Settings ResponseAnswer::whole(const TextFeed& feed, const Usage& usage) {
-  set_text(feed.result(0));
-  return finished(response_usage(usage));
+void ResponseAnswer::take(const std::vector<AnswerEvent>& parts) {
+  for (const AnswerEvent& part : parts) {
+    switch (part.kind) {
+      case Kind::kReasoning:
+      case Kind::kContent:
+        add_text(part.kind, part.text, &part == &parts.back());
+        break;
+      case Kind::kCallBegin:
+        begin_item(
+            {.kind = part.kind, .id = random_id("fc_"), .name = part.text, .call_id = part.id});
+        break;
+      case Kind::kArguments:
+        add_arguments(part.text);
+        break;
+      case Kind::kCallEnd:
+        end_item("completed");
+        break;
+    }
+  }
+  if (!parts.empty()) scores_.clear();
 }
 
 /// Adds an event with its type and number.
-void ResponseAnswer::add_event(std::string& to, const char* type, const Settings& data) {
+void ResponseAnswer::add_event(const char* type, const Settings& data) {
+  if (!is_streamed_) return;
   Settings s;
   s.set("type", type).set("sequence_number", sequence_++);
   for (const auto& [key, value] : data.entries()) s.set(key, value);
-  to += "event: " + std::string(type) + "\n" + event(s);
-}
-
-/// The fields of events within the text of the message.
-Settings ResponseAnswer::in_text() const {
-  Settings s;
-  s.set("item_id", message_id_).set("output_index", 0).set("content_index", 0);
-  return s;
+  events_ += "event: " + std::string(type) + "\n" + event(s);
 }
 
 std::string ResponseAnswer::first(size_t) {
-  Settings begun, item, part = in_text();
+  Settings begun;
   begun.set("response", response("in_progress", {}, nullptr));
-  item.set("output_index", 0).set("item", message("in_progress", {}));
-  part.set("part", text_part("", {}));
-  std::string events;
-  add_event(events, "response.created", begun);
-  add_event(events, "response.in_progress", begun);
-  add_event(events, "response.output_item.added", item);
-  add_event(events, "response.content_part.added", part);
-  return events;
+  add_event("response.created", begun);
+  add_event("response.in_progress", begun);
+  return take_events();
 }
 
 std::string ResponseAnswer::part(int64_t, const EnginePiece& piece) {
-  if (piece.text.empty() && piece.tokens.empty()) return "";
-  Settings delta = in_text();
-  delta.set("delta", piece.text).set("logprobs", logprobs(piece.tokens));
-  std::string events;
-  add_event(events, "response.output_text.delta", delta);
-  return events;
+  for (const EnginePiece& one : reader_.split(piece)) {
+    scores_.insert(scores_.end(), one.tokens.begin(), one.tokens.end());
+    take(reader_.push(one));
+  }
+  return take_events();
 }
 
 std::string ResponseAnswer::last(int64_t, const EngineText& text) {
-  set_text(text);
-  const Settings whole = text_part(text_, logprobs_);
-  Settings end = in_text(), part = in_text(), item;
-  end.set("text", text_).set("logprobs", logprobs_);
-  part.set("part", whole);
-  item.set("output_index", 0);
-  item.set("item", message(is_cut_ ? "incomplete" : "completed", {whole}));
-  std::string events;
-  add_event(events, "response.output_text.done", end);
-  add_event(events, "response.content_part.done", part);
-  add_event(events, "response.output_item.done", item);
-  return events;
+  is_cut_ = std::strcmp(finish_reason(text.ending), "length") == 0;
+  take(reader_.finish());
+  const bool is_message = item_ && item_->kind == Kind::kContent;
+  // An answer without text is an empty message. Tokens without text may end one.
+  if ((!item_ && output_.empty()) || (is_message && !scores_.empty()))
+    add_text(Kind::kContent, "", true);
+  end_item(is_cut_ ? "incomplete" : "completed");
+  return take_events();
+}
+
+Settings ResponseAnswer::whole(const TextFeed& feed, const Usage& usage) {
+  last(0, feed.result(0));
+  return finished(usage);
 }
 
 std::string ResponseAnswer::end(const Usage& usage) {
   Settings data;
-  data.set("response", finished(response_usage(usage)));
-  std::string events;
-  add_event(events, is_cut_ ? "response.incomplete" : "response.completed", data);
-  return events;
+  data.set("response", finished(usage));
+  add_event(is_cut_ ? "response.incomplete" : "response.completed", data);
+  return take_events();
 }
 
 std::string ResponseAnswer::failure(const RequestError& error) {
@@ -181,9 +272,8 @@ std::string ResponseAnswer::failure(const RequestError& error) {
   reason.set("code", "server_error").set("message", std::string(error.what()));
   failed.set("error", std::move(reason));
   data.set("response", std::move(failed));
-  std::string events;
-  add_event(events, "response.failed", data);
-  return events;
+  add_event("response.failed", data);
+  return take_events();
 }
 
 }  // namespace wick::serve

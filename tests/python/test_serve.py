@@ -280,3 +280,68 @@ def test_a_schema_that_cannot_be_held_is_named(caller):
     with pytest.raises(openai.BadRequestError, match="#/not") as error:
         caller.chat.completions.create(model="caller", messages=QUESTION, tools=tools, tool_choice="required")
     assert error.value.param == "tools[0].function.parameters"
+
+
+# The same tools by the API of responses.
+FLAT_TOOLS = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
+WITH_FLAT_TOOLS = {"model": "caller", "tools": FLAT_TOOLS, "max_output_tokens": 200}
+
+
+def responding(text):
+    """The fields that make a response this text."""
+    return {"input": QUESTION, "extra_body": {"guided_choice": [text]}, **WITH_FLAT_TOOLS}
+
+
+def test_a_response_calls_a_tool_and_its_result_comes_back(caller):
+    answer = caller.responses.create(**responding("<think>\nhm.\n</think>\ni look.\n" + CALL))
+    reasoning, message, call = answer.output
+    assert reasoning.type == "reasoning" and reasoning.summary == [] and [part.text for part in reasoning.content] == ["hm."]
+    assert message.content[0].text == "i look." == answer.output_text and answer.status == "completed"
+    assert call.type == "function_call" and call.name == "weather" and json.loads(call.arguments) == {"city": "oslo"}
+    assert call.status == "completed" and call.call_id.startswith("call_")
+    assert 0 < answer.usage.output_tokens_details.reasoning_tokens < answer.usage.output_tokens
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "cold"}
+    last = caller.responses.create(**{**responding("it is cold."), "input": [*QUESTION, *answer.output, result]})
+    assert last.output_text == "it is cold." and [item.type for item in last.output] == ["message"]
+    prompt = "weather" + "user abc" + "assistant i look.weather oslo" + "tool cold" + "assistant "  # templates trim a newline after a block
+    assert last.usage.input_tokens == len(prompt)
+
+
+def test_a_response_that_calls_tools_is_streamed(caller):
+    fields = responding("<think>hm.</think>i look.\n" + CALL + "\n" + CALL)
+    events = list(caller.responses.create(stream=True, **fields))
+    kinds = []
+    for event in events:
+        if event.type != (kinds or [None])[-1]:
+            kinds.append(event.type)
+    text = ["response.output_item.added", "response.content_part.added", "response.{}_text.delta", "response.{}_text.done", "response.content_part.done",
+            "response.output_item.done"]
+    call = ["response.output_item.added", "response.function_call_arguments.delta", "response.function_call_arguments.done", "response.output_item.done"]
+    assert kinds == ["response.created", "response.in_progress", *(kind.format("reasoning") for kind in text), *(kind.format("output") for kind in text),
+                     *call, *call, "response.completed"]
+    assert "".join(event.delta for event in events if event.type == "response.reasoning_text.delta") == "hm."
+    with caller.responses.stream(**fields) as stream:  # the client joins the parts
+        snapshots = [event.snapshot for event in stream if event.type == "response.function_call_arguments.delta"]
+        final = stream.get_final_response()
+    assert [item.type for item in final.output] == ["reasoning", "message", "function_call", "function_call"]
+    assert snapshots == [item.arguments for item in final.output[2:]] and json.loads(snapshots[0]) == {"city": "oslo"}
+    assert final.output_text == "i look." and len({item.call_id for item in final.output[2:]}) == 2
+    single = caller.responses.create(parallel_tool_calls=False, **fields)
+    assert [item.type for item in single.output] == ["reasoning", "message", "function_call"]
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "weather"}, {
+    "type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "weather"}]}])
+def test_a_call_of_a_response_can_be_forced(caller, choice):
+    for seed in range(3):
+        answer = caller.responses.create(input=QUESTION, tool_choice=choice, parallel_tool_calls=False, **WITH_FLAT_TOOLS,
+                                         extra_body={"seed": seed, "logit_bias": {"46": -100}})  # as of chats
+        [call] = answer.output
+        assert call.name == "weather" and json.loads(call.arguments)["city"] in ("oslo", "rome")
+
+
+def test_a_schema_of_a_response_that_cannot_be_held_is_named(caller):
+    tools = [{"type": "function", "name": "f", "strict": False, "parameters": {"not": {}}}]
+    with pytest.raises(openai.BadRequestError, match="#/not") as error:
+        caller.responses.create(model="caller", input="abc", tools=tools, tool_choice="required")
+    assert error.value.param == "tools[0].parameters"

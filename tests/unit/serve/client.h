@@ -28,6 +28,22 @@ struct Answer {
     const Settings all = json();
     return all.group("error") ? *all.group("error") : Settings();
   }
+  /// The data of each event of the API of responses, which has the event's name as its type.
+  std::vector<Settings> typed_events() const {
+    std::vector<Settings> result;
+    for (size_t at = 0; at < body.size();) {
+      const size_t line = std::min(body.find('\n', at), body.size());
+      const size_t end = std::min(body.find("\n\n", at), body.size());
+      if (body.compare(at, 7, "event: ") != 0 || body.compare(line, 7, "\ndata: ") != 0) {
+        ADD_FAILURE() << body.substr(at);
+        break;
+      }
+      result.push_back(parse_json(body.substr(line + 7, end - line - 7), "event"));
+      EXPECT_EQ(result.back().text("type"), body.substr(at + 7, line - at - 7));
+      at = end + 2;
+    }
+    return result;
+  }
   /// The data of each event.
   std::vector<std::string> events() const {
     std::vector<std::string> result;

@@ -49,7 +49,7 @@ size_t count(const Settings& object, const char* list) {
   return std::get<Setting::List>(object.find(list)->value).size();
 }
 
-serve::ResponseRequest read(const std::string& fields) {
+serve::ChatRequest read(const std::string& fields) {
   const serve::RequestLimits limits{.sampling = {}, .vocab_size = 100, .reads_images = false};
   const Settings body = serve::parse_body("{" + fields + "}");
   return serve::read_response(Fields(body), limits);
@@ -123,18 +123,12 @@ TEST(Response, IsStreamedInTypedEvents) {
   EXPECT_EQ(answer.headers.at("content-type"), "text/event-stream");
   std::vector<std::string> types;
   std::string text;
-  std::vector<Settings> events;
-  for (size_t at = 0; at < answer.body.size();) {
-    const size_t line = answer.body.find('\n', at), end = answer.body.find("\n\n", at);
-    ASSERT_EQ(answer.body.compare(at, 7, "event: "), 0) << answer.body.substr(at);
-    const std::string type = answer.body.substr(at + 7, line - at - 7);
-    ASSERT_EQ(answer.body.compare(line + 1, 6, "data: "), 0);
-    events.push_back(parse_json(answer.body.substr(line + 7, end - line - 7), "event"));
-    EXPECT_EQ(events.back().text("type"), type);
-    EXPECT_EQ(events.back().integer("sequence_number"), int64_t(events.size()) - 1);
-    if (type == "response.output_text.delta") text += events.back().text("delta");
+  const std::vector<Settings> events = answer.typed_events();
+  for (size_t i = 0; i < events.size(); i++) {
+    const std::string type = events[i].text("type");
+    EXPECT_EQ(events[i].integer("sequence_number"), int64_t(i));
+    if (type == "response.output_text.delta") text += events[i].text("delta");
     if (types.empty() || types.back() != type) types.push_back(type);
-    at = end + 2;
   }
   EXPECT_EQ(types, (std::vector<std::string>{
                        "response.created", "response.in_progress", "response.output_item.added",
@@ -184,7 +178,7 @@ TEST(Response, HoldsTheTextToAFormat) {
 }
 
 TEST(ReadResponse, ReadsAConversation) {
-  const serve::ResponseRequest request = read(R"("instructions": "one", "input": [
+  const serve::ChatRequest request = read(R"("instructions": "one", "input": [
       {"role": "developer", "content": "two"},
       {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]},
       {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -216,10 +210,41 @@ TEST(ReadResponse, ReadsAConversation) {
             1);
 }
 
+TEST(ReadResponse, JoinsReasoningAndCallsOfOneAnswer) {
+  const serve::ChatRequest request = read(R"("input": [
+      {"role": "user", "content": "a"},
+      {"type": "reasoning", "id": "rs_1", "summary": [],
+       "content": [{"type": "reasoning_text", "text": "one"}]},
+      {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+      {"type": "reasoning", "id": "rs_2", "summary": [],
+       "content": [{"type": "reasoning_text", "text": "two"}]},
+      {"type": "function_call", "call_id": "c2", "name": "g", "arguments": "{}"},
+      {"type": "function_call_output", "call_id": "c1", "output": "3"},
+      {"type": "function_call_output", "call_id": "c2", "output": "4"},
+      {"type": "reasoning", "summary": [], "content": null, "encrypted_content": "x"},
+      {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "three"}]},
+      {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "b"}]},
+      {"type": "function_call", "call_id": "c3", "name": "f", "arguments": "{}"},
+      {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "lost"}]},
+      {"role": "user", "content": "c"},
+      {"role": "assistant", "content": "d"}])");
+  std::string all;
+  for (const ChatMessage& message : request.messages) {
+    all += message.role + " " + message.content;
+    if (const Setting* calls = message.more.find("tool_calls"))
+      for (const Setting& call : std::get<Setting::List>(calls->value))
+        all += " " + std::get<Settings>(call.value).text("id");
+    all += " (" + message.more.text_or("reasoning_content", "") + ")\n";
+  }
+  EXPECT_EQ(all,
+            "user a ()\nassistant  c1 c2 (one\ntwo)\ntool 3 ()\ntool 4 ()\nassistant b c3 (three\n"
+            "lost)\nuser c ()\nassistant d ()\n");
+}
+
 TEST(ReadResponse, HandsFunctionsToTheTemplate) {
   const std::string tools = R"("input": "a", "tools": [{"type": "function", "name": "f",
       "description": "d", "strict": true, "parameters": {"type": "object"}}])";
-  const serve::ResponseRequest request = read(tools + R"(, "reasoning": {"effort": "low"})");
+  const serve::ChatRequest request = read(tools + R"(, "reasoning": {"effort": "low"})");
   ASSERT_EQ(request.layout.tools.size(), 1u);
   const Settings& tool = std::get<Settings>(request.layout.tools[0].value);
   EXPECT_EQ(tool.text("type"), "function");
@@ -227,6 +252,36 @@ TEST(ReadResponse, HandsFunctionsToTheTemplate) {
   EXPECT_EQ(tool.group("function")->group("parameters")->text("type"), "object");
   EXPECT_EQ(request.layout.more.text("reasoning_effort"), "low");
   EXPECT_TRUE(read(tools + R"(, "tool_choice": "none")").layout.tools.empty());
+}
+
+TEST(ReadResponse, ReadsToolChoice) {
+  const std::string tools = R"("input": "a", "tools": [{"type": "function", "name": "f"},
+      {"type": "function", "name": "g"}, {"type": "function", "name": "h"}], )";
+  const auto names = [](const serve::ChatRequest& request) {
+    std::string all;
+    for (size_t i = 0; i < request.layout.tools.size(); i++)
+      all += std::get<Settings>(request.layout.tools[i].value).group("function")->text("name") +
+             "=" + request.tool_fields.at(i) + " ";
+    return all;
+  };
+  const serve::ChatRequest plain = read(tools + R"("tool_choice": "auto")");
+  EXPECT_EQ(names(plain), "f=tools[0] g=tools[1] h=tools[2] ");
+  EXPECT_FALSE(plain.forced_function);
+  EXPECT_FALSE(plain.is_single_call);
+  EXPECT_TRUE(read(tools + R"("parallel_tool_calls": false)").is_single_call);
+  EXPECT_EQ(read(tools + R"("tool_choice": "required")").forced_function, "");
+  EXPECT_EQ(read(tools + R"("tool_choice": {"type": "function", "name": "g"})").forced_function,
+            "g");
+  const std::string allowed = R"("tools": [{"type": "function", "name": "h"},
+      {"type": "function", "name": "f"}]})";
+  const serve::ChatRequest some =
+      read(tools + R"("tool_choice": {"type": "allowed_tools", "mode": "required", )" + allowed);
+  EXPECT_EQ(names(some), "f=tools[0] h=tools[2] ");
+  EXPECT_EQ(some.forced_function, "");
+  const serve::ChatRequest any =
+      read(tools + R"("tool_choice": {"type": "allowed_tools", "mode": "auto", )" + allowed);
+  EXPECT_EQ(names(any), "f=tools[0] h=tools[2] ");
+  EXPECT_FALSE(any.forced_function);
 }
 
 TEST(ReadResponse, ReadsOptions) {
@@ -267,6 +322,32 @@ TEST(ReadResponse, NamesTheFieldOfAnError) {
       {R"("input": "a", "background": true)", "background | "},
       {R"("input": "a", "tools": [{"type": "web_search"}])", "tools[0].type | "},
       {R"("input": "a", "tools": [{"type": "function"}])", "tools[0].name | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}], "tool_choice": "must")",
+       "tool_choice | "},
+      {R"("input": "a", "tool_choice": "required")", "tool_choice | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "web_search_preview"})",
+       "tool_choice.type | 'tool_choice.type': expected function or allowed_tools"},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "function", "function": {"name": "f"}})",
+       "tool_choice.name | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "function", "name": "g"})",
+       "tool_choice | 'tool_choice': there is no function \"g\" among the tools"},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "allowed_tools", "tools": []})",
+       "tool_choice.mode | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []})",
+       "tool_choice.tools | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}],
+          "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "mcp"}]})",
+       "tool_choice.tools[0].type | "},
+      {R"("input": "a", "tools": [{"type": "function", "name": "f"}], "tool_choice": "required",
+          "text": {"format": {"type": "json_object"}})",
+       "tool_choice | 'tool_choice': expected auto or none beside a grammar or a format"},
+      {R"("input": [{"type": "reasoning", "content": [{"type": "reasoning_text"}]}])",
+       "input[0].content[0].text | "},
       {R"("input": "a", "max_output_tokens": 0)", "max_output_tokens | "},
       {R"("input": "a", "text": {"format": {"type": "xml"}})", "text.format.type | "},
       {R"("input": "a", "text": {"format": {"type": "json_schema"}})", "text.format.schema | "},

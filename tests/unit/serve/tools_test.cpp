@@ -2,16 +2,16 @@
 // an answer that is known.
 #include <gtest/gtest.h>
 
-#include "byte_model.h"
-#include "client.h"
-#include "wick/serve/server.h"
+#include "tool_server.h"
 
 namespace wick {
 namespace {
 
 using test::Answer;
+using test::list;
+using test::object;
+using test::ToolServer;
 
-constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kTools = R"("tools": [
     {"type": "function", "function": {"name": "weather", "parameters": {"type": "object",
       "properties": {"city": {"type": "string"}}}}},
@@ -22,35 +22,6 @@ const std::string kTwoCalls =
     "<tool_call>\n{\"name\": \"add\", \"arguments\": {}}\n</tool_call>";
 const std::string kCall = R"(<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>)";
 
-/// A server of a model that calls as Hermes and Qwen do. It answers with a text of the request.
-struct ToolServer {
-  explicit ToolServer(const std::string& more = "")
-      : ToolServer(test::byte_model(4096, "{# <tool_call> arguments <think> #}" + more)) {}
-  explicit ToolServer(const LanguageModel& model) : server(model, options()) { server.start(); }
-  static ServerOptions options() {
-    ServerOptions options;
-    options.port = 0;
-    options.names = {"bytes"};
-    options.engine.capacity = 1024;
-    return options;
-  }
-  Answer post(const std::string& fields) {
-    return test::ask(server.port(), "POST", kChat,
-                     R"({"messages": [{"role": "user", "content": "Hi"}], )" + fields + "}");
-  }
-  /// The answer is this text.
-  Answer answer(const std::string& text, const std::string& more) {
-    return post("\"guided_choice\": " + to_json(Setting(Setting::List{text}), -1) + ", " + more);
-  }
-  Server server;
-};
-
-const Setting::List& list(const Settings& settings, std::string_view key) {
-  return std::get<Setting::List>(settings.find(key)->value);
-}
-const Settings& object(const Setting::List& list, size_t index) {
-  return std::get<Settings>(list.at(index).value);
-}
 Settings message(const Answer& answer) {
   return *object(list(answer.json(), "choices"), 0).group("message");
 }
