@@ -87,12 +87,17 @@ class MessageReader {
     return *text;
   }
   /// The reasoning of an item that comes before an answer's message or calls. Servers that hide it
-  /// leave out the content.
+  /// leave out the content, or have one of their own, which is passed over.
   void read_reasoning(const Fields& item) {
-    const Setting::List* const parts = item.list("content");
-    for (size_t i = 0; parts && i < parts->size(); i++) {
-      const std::string text = text_in(object_in(*parts, i, item.name("content")), "text");
-      reasoning_ += (reasoning_.empty() ? "" : "\n") + text;
+    const Setting* const content = item.find("content");
+    const Setting::List* const parts =
+        content ? std::get_if<Setting::List>(&content->value) : nullptr;
+    if (!parts) return;
+    for (const Setting& one : *parts) {
+      const Settings* const part = std::get_if<Settings>(&one.value);
+      const Setting* const given = part ? part->find("text") : nullptr;
+      const std::string* const text = given ? std::get_if<std::string>(&given->value) : nullptr;
+      if (text) reasoning_ += (reasoning_.empty() ? "" : "\n") + *text;
     }
   }
   /// Adds it to the message, as templates read it.
