@@ -203,7 +203,8 @@ void HttpServer::serve(Connection& connection) {
   try {
     for (std::string received; serve_request(connection, received);) {
     }
-  } catch (const ClientGone&) {  // NOLINT: there is nobody to answer
+  } catch (const ClientGone&) {      // NOLINT: there is nobody to answer
+  } catch (const std::exception&) {  // NOLINT: one request must not end the others, as it would
   }
   const std::lock_guard lock(mutex_);
   connection.socket.shut_down();

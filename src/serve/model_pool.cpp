@@ -175,8 +175,11 @@ int64_t ModelPool::count_loaded() const {
 
 /// Counts a request of the entry while the result lives.
 std::shared_ptr<void> ModelPool::add_user(Entry& entry) {
-  const std::lock_guard lock(mutex_);
-  entry.users++;
+  {
+    // Released before the result is made, which locks again if there is no memory for it.
+    const std::lock_guard lock(mutex_);
+    entry.users++;
+  }
   return {&entry, [this](void* used) {
             Entry& left = *static_cast<Entry*>(used);
             const std::lock_guard lock(mutex_);
@@ -330,17 +333,26 @@ std::exception_ptr ModelPool::try_to_load(const Entry& entry, std::unique_ptr<Se
 }
 
 void ModelPool::unload(Entry& entry, const std::string& why, Lock& lock) {
+  const std::string& id = entry.source.names.front();
   add_stats(past_, ended(entry.model->stats()));
   std::unique_ptr<ServedModel> model = std::move(entry.model);
   const Unlocked open(lock);
   const Device device = model->device();
   model.reset();
-  device.empty_cache();
-  log("unloaded " + entry.source.names.front() + " " + why);
+  try {
+    device.empty_cache();
+  } catch (const Error& error) {  // the device has failed; the next load reports it
+    log("could not give back memory of " + id + ": " + error.what());
+  }
+  log("unloaded " + id + " " + why);
 }
 
+/// An exception of the caller's function would end the thread that loads.
 void ModelPool::log(const std::string& line) const {
-  if (options_.log) options_.log(line);
+  try {
+    if (options_.log) options_.log(line);
+  } catch (const std::exception&) {  // NOLINT: a line is lost
+  }
 }
 
 }  // namespace wick::serve

@@ -1,5 +1,7 @@
 #include "serve/request_error.h"
 
+#include <new>
+
 namespace wick::serve {
 
 RequestError request_error(const Error& error, const std::string& field) {
@@ -17,6 +19,20 @@ RequestError request_error(const Error& error, const std::string& field) {
       return RequestError(400, error.what(), field, "invalid_value");
     default:
       return RequestError(500, error.what());
+  }
+}
+
+RequestError current_request_error() {
+  try {
+    throw;
+  } catch (const RequestError& error) {
+    return error;
+  } catch (const Error& error) {
+    return request_error(error, "");
+  } catch (const std::bad_alloc&) {
+    return RequestError(500, "out of memory");
+  } catch (const std::exception& error) {
+    return RequestError(500, std::string("internal error: ") + error.what());
   }
 }
 

@@ -39,6 +39,9 @@ struct RequestError : std::runtime_error {
 /// The error of wick as a client gets it. field: the one that the error is about, or "".
 RequestError request_error(const Error& error, const std::string& field);
 
+/// The exception that is being handled, a std::exception, as a client gets it.
+RequestError current_request_error();
+
 /// Returns f(), which reads a field. Errors: RequestError for an Error of f.
 template <class F>
 auto of_request(const std::string& field, const F& f) {

@@ -82,27 +82,23 @@ void Service::handle(HttpExchange& exchange) {
   };
   constexpr int kClientGone = 499;  // as nginx has it
   try {
-    try {
-      if (route.post)
-        ask_model(route, exchange, usage);
-      else
-        (this->*route.get)(exchange);
-    } catch (const Error& error) {
-      throw request_error(error, "");
-    } catch (const std::bad_alloc&) {
-      throw RequestError(500, "out of memory");
-    }
-  } catch (const RequestError& error) {
+    if (route.post)
+      ask_model(route, exchange, usage);
+    else
+      (this->*route.get)(exchange);
+  } catch (const ClientGone&) {
+    count(kClientGone);
+    throw;
+  } catch (const std::exception&) {
+    const RequestError error = current_request_error();
     if (exchange.status() == 0) {
       refuse(exchange, error);
       metrics_.add_request(std::string(route.path), error.status, seconds_since(start));
       return;
     }
+    exchange.closes = true;
     count(error.status);  // of a stream, whose last event it was
     return;
-  } catch (const ClientGone&) {
-    count(kClientGone);
-    throw;
   }
   count(exchange.status());
 }

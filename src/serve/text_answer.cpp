@@ -43,11 +43,15 @@ void TextAnswer::send_parts(TextFeed& feed) {
   exchange_.begin(200, "text/event-stream");
   try {
     send_events(feed);
-  } catch (const RequestError& error) {
+  } catch (const ClientGone&) {
+    throw;
+  } catch (const std::exception&) {
+    // An answer that has begun must end, or the connection's next one would continue it.
+    const RequestError error = current_request_error();
     exchange_.closes = true;
     write(form_.failure(error));
     exchange_.end();
-    throw;
+    throw error;
   }
   exchange_.end();
 }

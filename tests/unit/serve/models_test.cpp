@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "../expect.h"
@@ -293,6 +294,17 @@ TEST(Models, MakeRoomIfTheMemoryDoesNotHoldBoth) {
   TestServer other({m.c.entry()});
   EXPECT_EQ(other.chat("c").status, 503);
   EXPECT_EQ(m.c.loads, 1);
+}
+
+TEST(Models, AreLoadedAndUnloadedIfTheLogFails) {
+  Models m;
+  const auto log = [](const std::string& line) {
+    if (line.find("loaded ") != line.npos) throw std::runtime_error("the disk is full");
+  };
+  TestServer server({m.a.entry(), m.b.entry()}, {.log = log});
+  server.finish_chat("a");
+  EXPECT_EQ(server.chat("b").status, 200);
+  EXPECT_EQ(server.state("a"), "unloaded");
 }
 
 TEST(Models, OfTheStartAreLoadedWithoutARequest) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "../expect.h"
@@ -565,6 +566,22 @@ TEST(Server, EndsRequestsWithAnErrorOnceTheTimeIsOver) {
   EXPECT_FALSE(server.server.stop());
   const std::string rest = client.read_until("shutting down");
   EXPECT_TRUE(rest.ends_with("shutting down")) << rest.substr(rest.size() - 200);
+}
+
+TEST(Server, GoesOnIfARequestFailsUnexpectedly) {
+  ServerOptions options;
+  options.log_prompts = true;
+  options.log = [](const std::string& line) {
+    if (line.starts_with("prompt ")) throw std::out_of_range("no such line");
+  };
+  TestServer server(options);
+  const Answer answer = server.post(kChat, chat_fields("Hi", R"("max_tokens": 2)"));
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.error().text("message"), "internal error: no such line");
+  options.log = [](const std::string&) { throw std::out_of_range("no line at all"); };
+  TestServer silent(options);
+  EXPECT_EQ(silent.ask("GET", "/health").status, 200);
+  EXPECT_EQ(silent.ask("GET", "/health").status, 200);
 }
 
 TEST(Server, LogsALineForEachRequest) {
