@@ -70,7 +70,7 @@ struct ServerOptions {
 };
 
 /// Answers GET / with a page to chat in; GET /health, /metrics and /v1/models; POST
-/// /v1/chat/completions, /v1/completions, /v1/embeddings, /tokenize and /detokenize.
+/// /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /tokenize and /detokenize.
 ///
 ///   Server server(load_model("model.gguf"), {.names = {"my-model"}});
 ///   server.start();
