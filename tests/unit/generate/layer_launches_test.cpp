@@ -8,6 +8,7 @@
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/create.h"
 #include "wick/ops/random.h"
 
 namespace wick {
@@ -118,6 +119,34 @@ TEST_P(LayerLaunches, AreFew) {
   };
   EXPECT_EQ(three.size() - two.size(), is_block(dtypes.others) ? model.of_blocks : model.launches)
       << all();
+}
+
+/// The launches of a step of two sequences; block: of the cache's pool, 0: it has rows.
+size_t launches_beside(int64_t block, const DecoderConfig& config, int64_t layers,
+                       const WeightDTypes& dtypes, const Device& device) {
+  const Decoder decoder = decoder_of(config, layers, dtypes, device);
+  const auto cache = decoder.make_cache({.sequences = 2, .capacity = 100, .block = block});
+  EXPECT_EQ(cache->has_blocks_alone(), block > 0);
+  const Tensor ids = Tensor::from(std::vector<int64_t>{3, 1}, {2, 1}, device);
+  for (int64_t at = 0; at < 2; at++) {
+    cache->prepare({at, at}, {at + 1, at + 1});
+    const Tensor positions = full({2, 1}, double(at), {.dtype = DType::kI64, .device = device});
+    test::clear_records();
+    decoder.hidden(ids, positions, cache.get());
+  }
+  return test::records().size();
+}
+
+TEST_P(LayerLaunches, AreAsManyWithAPoolAsWithRows) {
+  const auto& [model, dtypes] = GetParam();
+  if (model.config.sliding_window > 0) return;  // windows lie in no blocks
+  const Device device = test::recorder_of(Device::parse("emu:32"));
+  const NoGrad off;
+  const auto of_layer = [&](int64_t block) {
+    return launches_beside(block, model.config, 3, dtypes, device) -
+           launches_beside(block, model.config, 2, dtypes, device);
+  };
+  EXPECT_EQ(of_layer(64), of_layer(0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LayerLaunches,

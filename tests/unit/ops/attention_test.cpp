@@ -315,6 +315,77 @@ TEST(Sdpa, LengthsHideTheKeysBeyond) {
     }
 }
 
+/// Keys and values [2, 2, 8, 8] in blocks of 4 of a pool of 5, of which one is not used.
+struct InBlocks {
+  Tensor k = randn({2, 2, 8, 8}), v = randn({2, 2, 8, 8});
+  Tensor blocks = Tensor::from(Ids{3, 1, 0, 4}, Shape{2, 2});
+  Tensor pool(const Tensor& x, double unused = std::nan("")) const {
+    std::vector<Tensor> parts(5, full({1, 2, 4, 8}, unused));
+    const Ids ids = blocks.to_vector<int64>();
+    for (size_t i = 0; i < 4; i++)
+      parts[size_t(ids[i])] = narrow(narrow(x, 0, int64(i) / 2, 1), 2, int64(i) % 2 * 4, 4);
+    return cat(parts, 2);
+  }
+};
+
+TEST(Sdpa, ReadsKeysInBlocksOfAPool) {
+  const InBlocks x;
+  const Tensor q = randn({2, 4, 3, 8});
+  for (const SdpaOptions& o : {SdpaOptions{},
+                               {.is_causal = true},
+                               {.is_causal = true, .window = 2},
+                               {.lengths = Tensor::from(Ids{5, 0})},
+                               {.is_causal = true, .window = 2, .lengths = Tensor::from(Ids{5, 2})},
+                               {.mask = randn({4, 3, 8})}}) {
+    SdpaOptions in_blocks = o;
+    in_blocks.blocks = x.blocks, in_blocks.block_size = 4;
+    EXPECT_TRUE(near(sdpa(q, x.pool(x.k), x.pool(x.v), in_blocks), sdpa(q, x.k, x.v, o)));
+    in_blocks.blocks = cast(x.blocks, DType::kI32);
+    EXPECT_TRUE(near(sdpa(q, x.pool(x.k), x.pool(x.v), in_blocks), sdpa(q, x.k, x.v, o)));
+  }
+}
+
+TEST(Sdpa, KeysInBlocksHaveAGradient) {
+  const InBlocks x;
+  const Tensor q = randn({2, 4, 3, 8});
+  const Var rows(x.k), pool(x.pool(x.k, 0));
+  backward(sum(square(sdpa(q, rows, x.v))));
+  backward(sum(square(sdpa(q, pool, x.pool(x.v, 0), {.blocks = x.blocks, .block_size = 4}))));
+  EXPECT_TRUE(near(pool.grad(), x.pool(rows.grad(), 0)));
+}
+
+TEST(Sdpa, IdsOutsideOfThePoolStandForBlock0) {
+  const InBlocks x;
+  const Tensor q = randn({2, 4, 3, 8}), k = x.pool(x.k), v = x.pool(x.v);
+  const Tensor wild = Tensor::from(Ids{3, 1, -7, int64(1) << 40}, Shape{2, 2}),
+               tame = Tensor::from(Ids{3, 1, 0, 0}, Shape{2, 2});
+  for (const char* name : {"cpu", "emu:32", "emu:64"}) {
+    const Device device = Device::parse(name);
+    const auto result = [&](const Tensor& blocks) {
+      return sdpa(q.to(device), k.to(device), v.to(device),
+                  {.blocks = blocks.to(device), .block_size = 4})
+          .to_vector<float>();
+    };
+    EXPECT_EQ(result(wild), result(tame)) << name;
+  }
+}
+
+TEST(Sdpa, RejectsBlocksThatDoNotFit) {
+  const Tensor q = zeros({2, 4, 3, 8}), k = zeros({1, 2, 12, 8}),
+               blocks = zeros({2, 2}, {.dtype = DType::kI64});
+  EXPECT_ERROR(sdpa(q, k, k, {.blocks = blocks, .block_size = 6}), kInvalidArgument,
+               "sdpa: expected a block_size that is a power of two, got 6");
+  EXPECT_ERROR(sdpa(q, k, k, {.blocks = blocks}), kInvalidArgument, "got 0");
+  EXPECT_ERROR(sdpa(q, k, k, {.blocks = narrow(blocks, 0, 0, 1), .block_size = 4}), kShapeMismatch,
+               "sdpa: expected blocks [2, N], got [1, 2]");
+  EXPECT_ERROR(sdpa(q, k, k, {.blocks = zeros({2, 2}), .block_size = 4}), kDTypeMismatch,
+               "sdpa: expected blocks of integers, got f32");
+  EXPECT_ERROR(sdpa(q, k, k, {.blocks = blocks, .block_size = 16}), kShapeMismatch,
+               "expected at least one block of 16 rows in the pool");
+  EXPECT_ERROR(sdpa(q, zeros({2, 2, 12, 8}), k, {.blocks = blocks, .block_size = 4}),
+               kShapeMismatch, "sdpa: expected k [1, G, S, D]");
+}
+
 TEST(Sdpa, RejectsSinksAndLengthsThatDoNotFit) {
   const Tensor q = zeros({2, 4, 3, 8}), k = zeros({2, 2, 5, 8});
   EXPECT_ERROR(sdpa(q, k, k, {.sinks = zeros({2})}), kShapeMismatch,
