@@ -402,6 +402,7 @@ void bind_language(nb::module_& m) {
   bind_session(m);
   bind_cache(m);
   bind_model(m);
+  bind_grammars(m);
   bind_generation(m);
   bind_engine(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),

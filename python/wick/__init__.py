@@ -21,7 +21,7 @@ from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
 __version__: str = vars(_wick)["__version__"]
 
 for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul", "KvCache", "Stream",
-              "Event", "Graph", "ImageProcessor"):
+              "Event", "Graph", "ImageProcessor", "Grammar", "GrammarState"):
     getattr(_wick, _name).__module__ = "wick"
 
 
