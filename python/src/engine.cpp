@@ -21,6 +21,10 @@ namespace {
 struct OwnedEngine {
   std::unique_ptr<Engine> engine;
   ~OwnedEngine() {
+    if (process_state == ProcessState::kForkedAfterUse) {
+      (void)engine.release();  // its thread is the parent's
+      return;
+    }
     const ReleasedGil others_run;
     engine.reset();
   }
