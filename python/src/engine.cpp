@@ -21,6 +21,10 @@ namespace {
 struct OwnedEngine {
   std::unique_ptr<Engine> engine;
   ~OwnedEngine() {
+    if (process_state == ProcessState::kForkedAfterUse) {
+      (void)engine.release();  // its thread is the parent's
+      return;
+    }
     const ReleasedGil others_run;
     engine.reset();
   }
@@ -63,8 +67,9 @@ std::function<void()> calling(nb::object on_news) {
 
 EngineStream submit(OwnedEngine& owned, const std::vector<int64_t>& ids,
                     std::optional<int64_t> max_tokens, const std::vector<std::string>& stop,
-                    std::optional<int64_t> logprobs, bool skip_special, const nb::dict& keywords,
-                    const Tensor& pixel_values, nb::object on_news) {
+                    const std::optional<Grammar>& grammar, std::optional<int64_t> logprobs,
+                    bool skip_special, const nb::dict& keywords, const Tensor& pixel_values,
+                    nb::object on_news) {
   Engine& engine = *owned.engine;
   const SessionOptions options = with_keywords(default_session_options(engine.model()), keywords);
   EngineRequest request{.prompt = ids,
@@ -73,6 +78,7 @@ EngineStream submit(OwnedEngine& owned, const std::vector<int64_t>& ids,
                         .max_tokens = max_tokens,
                         .stop = stop,
                         .stop_ids = options.stop_ids,
+                        .grammar = grammar,
                         .skip_special = skip_special,
                         .logprobs = logprobs,
                         .pixel_values = pixel_values,
@@ -120,8 +126,8 @@ void bind_engine(nb::module_& m) {
            nb::arg("cache_tokens"), nb::arg("chunk"), nb::arg("queue"), nb::arg("kv"),
            nb::arg("graphs"))
       .def("submit", &submit, nb::arg("ids"), nb::arg("max_tokens").none(), nb::arg("stop"),
-           nb::arg("logprobs").none(), nb::arg("skip_special"), nb::arg("keywords"),
-           nb::arg("pixel_values").none(), nb::arg("on_news").none())
+           nb::arg("grammar").none(), nb::arg("logprobs").none(), nb::arg("skip_special"),
+           nb::arg("keywords"), nb::arg("pixel_values").none(), nb::arg("on_news").none())
       .def_prop_ro("sequences", [](const OwnedEngine& e) { return e.engine->options().sequences; })
       .def_prop_ro("capacity", [](const OwnedEngine& e) { return e.engine->options().capacity; })
       .def("stats", [](const OwnedEngine& e) {

@@ -34,13 +34,14 @@ std::optional<std::string> next(Text& text) {
 
 void make_generation(Generation* memory, const LanguageModel& model,
                      const std::vector<int64_t>& ids, std::optional<int64_t> max_tokens,
-                     const std::vector<std::string>& stop, const nb::dict& keywords,
-                     const Tensor& pixel_values) {
+                     const std::vector<std::string>& stop, const std::optional<Grammar>& grammar,
+                     const nb::dict& keywords, const Tensor& pixel_values) {
   const SessionOptions session = session_options(model, keywords);
   const ReleasedGil others_run;
   new (memory) Generation(model, ids,
                           {.max_tokens = max_tokens,
                            .stop = stop,
+                           .grammar = grammar,
                            .pixel_values = pixel_values,
                            .interrupted = &signalled},
                           session);
@@ -72,22 +73,25 @@ void bind_generation(nb::module_& m) {
   nb::class_<Generation>(m, "_Generation", "A text that a model is generating.",
                          nb::type_slots(generation_slots))
       .def("__init__", &make_generation, nb::arg("model"), nb::arg("ids"),
-           nb::arg("max_tokens").none(), nb::arg("stop"), nb::arg("keywords"),
-           nb::arg("pixel_values").none())
+           nb::arg("max_tokens").none(), nb::arg("stop"), nb::arg("grammar").none(),
+           nb::arg("keywords"), nb::arg("pixel_values").none())
       .def("next", &next<Generation>, "The next piece of the text, or None once it has ended.");
   nb::class_<Chat>(m, "_Chat", "A conversation of C++.", nb::type_slots(chat_slots))
       .def("__init__", &make_chat, nb::arg("model"), nb::arg("max_tokens").none(), nb::arg("stop"),
            nb::arg("tools").none(), nb::arg("template").none(), nb::arg("keywords"))
       .def(
           "begin",
-          [](Chat& chat, const nb::object& messages, const nb::object& added) {
+          [](Chat& chat, const nb::object& messages, const nb::object& added,
+             const std::optional<Grammar>& grammar) {
             const std::vector<ChatMessage> before = messages_of(messages),
                                            list = messages_of(added);
             const ReleasedGil others_run;
             chat.set_messages(before);
+            chat.set_grammar(grammar);
             chat.begin(list);
           },
-          nb::arg("messages"), nb::arg("added"), "Reads the messages and those added.")
+          nb::arg("messages"), nb::arg("added"), nb::arg("grammar").none(),
+          "Reads the messages and those added; the grammar holds the answer.")
       .def("next", &next<Chat>, "The next piece of the answer, or None once it has ended.")
       .def(
           "end",

@@ -12,5 +12,7 @@ namespace wick::python {
 SessionOptions session_options(const LanguageModel& model, const nanobind::dict& keywords);
 void bind_generation(nanobind::module_& m);
 void bind_engine(nanobind::module_& m);
+void bind_grammars(nanobind::module_& m);
+void bind_server(nanobind::module_& m);
 
 }  // namespace wick::python

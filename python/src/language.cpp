@@ -402,8 +402,10 @@ void bind_language(nb::module_& m) {
   bind_session(m);
   bind_cache(m);
   bind_model(m);
+  bind_grammars(m);
   bind_generation(m);
   bind_engine(m);
+  bind_server(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
         nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
         nb::arg("progress") = nb::none());

@@ -17,11 +17,12 @@ from .engine import Engine as Engine, EngineText as EngineText
 from .function import Function as Function
 from .images import ImageTextModel as ImageTextModel, load_image_text as load_image_text
 from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
+from .server import Server as Server, serve as serve
 
 __version__: str = vars(_wick)["__version__"]
 
 for _name in ("DType", "Device", "Tensor", "Var", "Tokenizer", "TokenStream", "StopStrings", "Session", "QTensor", "QMatMul", "KvCache", "Stream",
-              "Event", "Graph", "ImageProcessor"):
+              "Event", "Graph", "ImageProcessor", "Grammar", "GrammarState"):
     getattr(_wick, _name).__module__ = "wick"
 
 

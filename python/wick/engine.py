@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any
 
 from . import _wick
-from .language import LanguageModel, Message, _limit, _stops
+from ._wick import Grammar
+from .language import LanguageModel, Message, _held_to, _limit, _stops
 
 _OF_SESSIONS = {"on_logits", "capacity", "cache_tokens", "chunk", "sequences", "each", "kv", "graphs"}  # not of a request
 _SLICE = 0.2  # seconds between two looks for Ctrl-C
@@ -133,13 +134,14 @@ class Engine:
         self._engine = _wick._Engine(model, sequences, capacity or 0, cache_tokens or 0, chunk, queue, kv or "", graphs)
 
     def submit(self, prompt: str | Iterable[int] | Sequence[Message], *, max_tokens: int | None = None, stop: str | Sequence[str] = (),
-               logprobs: int | None = None, skip_special: bool = True, tools: Sequence[dict[str, Any]] | None = None,
-               template: dict[str, Any] | None = None, **options: Any) -> EngineText:
+               grammar: Grammar | None = None, logprobs: int | None = None, skip_special: bool = True,
+               tools: Sequence[dict[str, Any]] | None = None, template: dict[str, Any] | None = None, **options: Any) -> EngineText:
         """Queues a request, and returns its text as it grows. Threads may call it.
 
         prompt        a text to continue, a list of token ids, or the messages of a chat: dicts of role and content
         max_tokens    the most tokens of the text; None: until the model ends it or it is full
         stop          texts that end the text and are not part of it
+        grammar       holds the text to a wick.Grammar, which ends it where nothing can follow
         logprobs      asks for each token's log probability beside so many of the likeliest tokens with theirs
         skip_special  leaves special tokens out of the text
         tools         of a chat: functions that the model may call, as LanguageModel.chat takes them
@@ -161,8 +163,8 @@ class Engine:
             else:
                 ids = items
         limit = _limit(max_tokens)
-        return EngineText(self._engine, ids, max_tokens=limit, stop=_stops(stop), logprobs=None if logprobs is None else operator.index(logprobs),
-                          skip_special=skip_special, keywords=options, pixel_values=None)
+        return EngineText(self._engine, ids, max_tokens=limit, stop=_stops(stop), grammar=_held_to(grammar),
+                          logprobs=None if logprobs is None else operator.index(logprobs), skip_special=skip_special, keywords=options, pixel_values=None)
 
     def stats(self) -> dict[str, int]:
         """Counts since the engine began, and its state now: running and waiting requests, tokens, steps, positions of the cache."""

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from . import _wick
-from ._wick import Device, DType, Session, Tensor, Tokenizer
+from ._wick import Device, DType, Grammar, Session, Tensor, Tokenizer
 
 Message = dict[str, Any]
 
@@ -51,6 +51,21 @@ def _limit(max_tokens: int | None) -> int | None:
     return limit
 
 
+def _held_to(grammar: Grammar | None) -> Grammar | None:
+    """The grammar; raises TypeError, naming the constructors, for another object."""
+    if grammar is None or isinstance(grammar, Grammar):
+        return grammar
+    if isinstance(grammar, str):
+        makers = "wick.Grammar.gbnf, regex or json_schema makes one of a text, wick.Grammar.choice of the texts to choose from"
+    elif isinstance(grammar, (dict, bool)) or hasattr(grammar, "model_json_schema"):
+        makers = "wick.Grammar.json_schema makes one of a schema"
+    elif isinstance(grammar, (list, tuple)):
+        makers = "wick.Grammar.choice makes one of a list of texts"
+    else:
+        makers = "wick.Grammar.gbnf, regex, choice, json_object and json_schema make one"
+    raise TypeError(f"grammar: expected a wick.Grammar or None, got {type(grammar).__name__}; {makers}")
+
+
 def _tokenizer(model: LanguageModel) -> Tokenizer:
     if model.tokenizer is None:
         raise NotImplementedError("the model has no tokenizer; model.session() samples ids")
@@ -76,21 +91,25 @@ class Chat:
     """
 
     def __init__(self, model: LanguageModel, messages: Sequence[Message], options: dict[str, Any], *, max_tokens: int | None,
-                 stop: str | Sequence[str], tools: Sequence[dict[str, Any]] | None, template: dict[str, Any] | None) -> None:
+                 stop: str | Sequence[str], grammar: Grammar | None, tools: Sequence[dict[str, Any]] | None,
+                 template: dict[str, Any] | None) -> None:
         _wick._check_messages(messages)
         _wick._check_chat_options(tools, template)
+        self._grammar = _held_to(grammar)
         self.messages: list[Message] = list(messages)
         self._chat = _wick._Chat(model, _limit(max_tokens), _stops(stop), tools, template, options)
         self._said = False
         self._turn, self._before = 0, -1  # the number of the question; messages before it while its answer is open
 
-    def __call__(self, message: str | Message | Sequence[Message] = ()) -> Iterator[str]:
+    def __call__(self, message: str | Message | Sequence[Message] = (), *, grammar: Grammar | None = None) -> Iterator[str]:
         """Yields the answer piece by piece. One that the caller does not read to its end stays in the conversation as far as
         it was read.
 
         message  the user's text; or a message or a list of them, dicts of role and content, such as the results of tools;
                  without it the model answers the conversation as it is
+        grammar  holds this answer to a wick.Grammar; None: to the grammar of the conversation, if it has one
         """
+        held_to = _held_to(grammar) or self._grammar
         if isinstance(message, str):
             new: Sequence[Message] = [{"role": "user", "content": message}]
         else:
@@ -98,11 +117,11 @@ class Chat:
         _wick._check_messages(new)
         if not self.messages and not new:
             raise ValueError("chat: expected a message, the conversation has none")
-        return self._answer(list(new))
+        return self._answer(list(new), held_to)
 
-    def _answer(self, new: list[Message]) -> Iterator[str]:
+    def _answer(self, new: list[Message], grammar: Grammar | None) -> Iterator[str]:
         self._end()  # an earlier answer
-        self._chat.begin(self.messages, new)
+        self._chat.begin(self.messages, new, grammar)
         self._before = len(self.messages)
         self.messages.extend(new)
         self._turn += 1
@@ -186,7 +205,7 @@ class LanguageModel(_wick._LanguageModel):
         return self._session(options)
 
     def generate(self, prompt: str | Iterable[int], *, images: Any = (), max_tokens: int | None = _wick._MAX_TOKENS,
-                 stop: str | Sequence[str] = (), **options: Any) -> Iterator[str]:
+                 stop: str | Sequence[str] = (), grammar: Grammar | None = None, **options: Any) -> Iterator[str]:
         """Yields the text that continues the prompt, piece by piece: "".join(model.generate("The sky is")).
 
         prompt              a text, or a list of token ids
@@ -194,10 +213,11 @@ class LanguageModel(_wick._LanguageModel):
                             images of their placeholders
         max_tokens          the most tokens of the answer; None: until the model ends it or the context is full
         stop                texts that end the answer and are not part of it
+        grammar             holds the text to a wick.Grammar, which ends it where nothing can follow
         """
         _require_keywords(self.generate, options)
         _tokenizer(self)
-        stops, limit = _stops(stop), _limit(max_tokens)
+        stops, limit, held_to = _stops(stop), _limit(max_tokens), _held_to(grammar)
         if not isinstance(prompt, Iterable):
             raise TypeError(f"prompt: expected a str or a list of token ids, got {prompt!r}")
         pixel_values = None
@@ -207,11 +227,11 @@ class LanguageModel(_wick._LanguageModel):
             ids, pixel_values = self.prompt(prompt, images)
         else:
             ids, pixel_values = list(prompt), self.pixel_values(images)
-        return _pieces(_wick._Generation(self, ids, limit, stops, options, pixel_values), self)
+        return _pieces(_wick._Generation(self, ids, limit, stops, held_to, options, pixel_values), self)
 
     def chat(self, system: str | Sequence[Message] | None = None, *, messages: Sequence[Message] = (),
-             max_tokens: int | None = None, stop: str | Sequence[str] = (), tools: Sequence[dict[str, Any]] | None = None,
-             template: dict[str, Any] | None = None, **options: Any) -> Chat:
+             max_tokens: int | None = None, stop: str | Sequence[str] = (), grammar: Grammar | None = None,
+             tools: Sequence[dict[str, Any]] | None = None, template: dict[str, Any] | None = None, **options: Any) -> Chat:
         """A conversation by the model's chat template, or in plain turns of a model that reads images; see Chat.
 
         system              the system message, or the messages that the conversation begins with
@@ -219,6 +239,7 @@ class LanguageModel(_wick._LanguageModel):
                             keys that the template reads, as tool_calls
         max_tokens          the most tokens of an answer; None: until the model ends it or the context is full
         stop                texts that end an answer and are not part of it
+        grammar             holds each answer to a wick.Grammar; a question may have another one
         tools               functions that the model may call: JSON schemas, as dicts
         template            variables of the template: {"enable_thinking": False}
         """
@@ -232,7 +253,7 @@ class LanguageModel(_wick._LanguageModel):
             if messages:
                 raise TypeError("chat: messages are given twice")
             messages = system
-        return Chat(self, messages, options, max_tokens=max_tokens, stop=stop, tools=tools, template=template)
+        return Chat(self, messages, options, max_tokens=max_tokens, stop=stop, grammar=grammar, tools=tools, template=template)
 
     def rank(self, query: str, images: Sequence[Any]) -> list[tuple[int, float]]:
         """(index, score) of each image, the best first, of a model with a vector for each token (ColPali): wick.late_interaction of

@@ -2,6 +2,10 @@
 import asyncio
 import gc
 import math
+import os
+import pathlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -126,3 +130,20 @@ def test_bad_requests_are_refused(folder):  # noqa: F811
         engine.submit("abc", top_p=3)
     with pytest.raises(ValueError, match="sequences: expected at least 1"):
         wick.Engine(model, sequences=0)
+
+
+FORK = """
+import os, sys, wick
+engine = wick.Engine(wick.load(sys.argv[1], device="cpu"))
+child = os.fork()
+if child == 0:
+    del engine
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_drops_an_engine_without_its_thread(folder):  # noqa: F811
+    done = subprocess.run([sys.executable, "-c", FORK, folder], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(wick.__file__).resolve().parents[1])})
+    assert (done.stdout, done.stderr) == ("7\n", "")

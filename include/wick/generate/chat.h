@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wick/generate/generation.h"
@@ -55,6 +56,8 @@ class WICK_API Chat {
   const std::vector<ChatMessage>& messages() const { return messages_; }
   /// Goes on from another conversation; the session reads again from the first difference.
   void set_messages(const std::vector<ChatMessage>& messages);
+  /// Holds the answers to this grammar from the next question on; missing: they are free.
+  void set_grammar(std::optional<Grammar> grammar) { options_.grammar = std::move(grammar); }
   /// Whether the last question was read without the oldest turns.
   bool forgot() const { return forgot_; }
   /// The last answer. Its prompt_tokens count the whole conversation, tokens that the session kept
