@@ -31,6 +31,11 @@ std::optional<TextFeed::Update> TextFeed::next() {
         piece = text.stream.next_for(waits ? time : milliseconds(0));
       } catch (const Error& error) {
         text.has_ended = true;
+        // A grammar that the vocabulary cannot write is the request's fault, as memory is the
+        // moment's; other errors are the model's.
+        const ErrorCode code = error.code();
+        if (code == ErrorCode::kUnsupported || code == ErrorCode::kOutOfMemory)
+          throw request_error(error, "");
         throw RequestError(500, error.what());
       }
       waits = false;  // once a round

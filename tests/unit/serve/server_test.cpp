@@ -142,6 +142,11 @@ TEST(Server, HoldsAnswersToAGrammar) {
   const Answer broken = server.post(kChat, chat_fields("hi", R"("grammar": "root ::= (")"));
   EXPECT_EQ(broken.status, 400);
   EXPECT_EQ(broken.error().text("param"), "grammar");
+  // Byte 0 is the token that ends texts, and no other token has it.
+  const Answer unwritable = server.post(kChat, chat_fields("hi", R"("guided_regex": "\\x00")"));
+  EXPECT_EQ(unwritable.status, 400) << unwritable.body;
+  EXPECT_NE(unwritable.body.find("no token of the vocabulary can follow"), std::string::npos)
+      << unwritable.body;
 }
 
 TEST(Server, AnswersAChat) {
