@@ -352,7 +352,9 @@ TokenBatch Slots::next_tokens(const Together& group) const {
              to = std::lower_bound(from, slot.places.end(), end);
   for (auto place = from; place < to; ++place) batch.places.push_back(*place - begin);
   if (from < to) batch.features = narrow(slot.features, 0, from - slot.places.begin(), to - from);
-  if (has_prefixes_ && begin < batch.lengths[0]) see_prefixes(batch, batch.lengths);
+  // Tokens that a suspended text has drawn are no part of its prefix.
+  if (has_prefixes_ && begin < batch.lengths[0])
+    see_prefixes(batch, {batch.lengths[0] - slot.drawn});
   return batch;
 }
 
