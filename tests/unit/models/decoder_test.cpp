@@ -1144,7 +1144,7 @@ TEST(LatentAttention, OfATokenKeepsItsRankAndRope) {
   EXPECT_EQ(cache->bytes(), 2 * 64 * (8 + 4) * 4);
   const std::unique_ptr<ModelCache> blocks =
       golden.decoder().make_cache({.capacity = 64, .block = 16});
-  EXPECT_EQ(blocks->bytes(), 2 * 64 * (8 + 4) * 4);
+  EXPECT_EQ(blocks->bytes(), 2 * (64 + 16) * (8 + 4) * 4);  // and nobody's block
 }
 
 TEST(LatentAttention, ReadsTextsInBlocks) {
