@@ -85,7 +85,8 @@ struct AnswerOptions {
 
 /// Reads an answer piece by piece. A call counts only if its function is one of the tools and its
 /// arguments are a whole JSON object; any other text that looks like one is content, byte for byte.
-/// So a call is given once it is complete. White space around reasoning and calls is left out.
+/// So a call is given once it is complete. White space around reasoning and calls is left out, but
+/// kept where further content follows a call.
 ///
 ///   AnswerParser parser(format, tokenizer, {.tools = tools, .prompt = ids});
 ///   while (const auto piece = stream.next()) show(parser.push(piece->text, piece->ids));
