@@ -394,6 +394,7 @@ struct Engine::Worker {
           take(drawn);
         }
       } catch (...) {
+        put_back_suspended();
         fail_job(oldest, std::current_exception());
       }
     }
@@ -412,6 +413,7 @@ struct Engine::Worker {
       for (const Slots::Drawn& one : drawn) take(one);
     } catch (...) {  // of all texts at once, such as an error of the device
       const std::exception_ptr error = std::current_exception();
+      put_back_suspended();
       while (!running.empty()) fail_job(running.begin()->first, error);
     }
   }
