@@ -33,15 +33,6 @@ TokenTable marked_tokens(const Format& format) {
   return TokenTable(std::move(bytes));
 }
 
-const Settings* object_in(const Settings& settings, std::string_view key) {
-  const Setting* const value = settings.find(key);
-  return value ? std::get_if<Settings>(&value->value) : nullptr;
-}
-const std::string* text_in(const Settings& settings, std::string_view key) {
-  const Setting* const value = settings.find(key);
-  return value ? std::get_if<std::string>(&value->value) : nullptr;
-}
-
 class CallWriter {
  public:
   CallWriter(const Format& format, bool is_single_call)

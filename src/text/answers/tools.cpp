@@ -6,9 +6,7 @@
 #include "text/answers/json_scanner.h"
 
 namespace wick::answers {
-namespace {
 
-/// The object with this name; nullptr if there is no such object.
 const Settings* object_in(const Settings& settings, std::string_view key) {
   const Setting* const value = settings.find(key);
   return value ? std::get_if<Settings>(&value->value) : nullptr;
@@ -17,8 +15,6 @@ const std::string* text_in(const Settings& settings, std::string_view key) {
   const Setting* const value = settings.find(key);
   return value ? std::get_if<std::string>(&value->value) : nullptr;
 }
-
-}  // namespace
 
 ParameterType type_of(const Settings& schema) {
   const Setting* const type = schema.find("type");

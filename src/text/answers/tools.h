@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "wick/base/settings.h"
 
@@ -16,6 +17,10 @@ enum class ParameterType {
 };
 
 ParameterType type_of(const Settings& schema);
+
+/// The object, or the text, with this name; nullptr if there is no such one.
+const Settings* object_in(const Settings& settings, std::string_view key);
+const std::string* text_in(const Settings& settings, std::string_view key);
 
 class Tools {
  public:
