@@ -98,7 +98,7 @@ class Server:
 def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: str | PathLike[str] | None = None,
           host: str = "127.0.0.1", port: int = 8080, name: str | None = None, alias: str | Sequence[str] = (),
           api_key: str | Sequence[str] | None = None, parallel: int = 8, context: int | None = None,
-          cache_tokens: int | None = None, queue: int = 256, chunk: int = 512, kv: str | None = None,
+          cache_tokens: int | None = None, queue: int = 256, chunk: int = 512, kv: str | None = None, batch_invariant: bool = False,
           cors: str | Sequence[str] = (), allow_host: str | Sequence[str] = (), max_connections: int = 512, max_body: int = 32,
           max_time: float = 3600, max_models: int = 1, idle: float | None = None, model_wait: float = 300, drain: float = 30,
           device: Device | str | None = None, dtype: DType | str | None = None, tokenizer_pre: str = "",
@@ -120,6 +120,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
     cache_tokens     tokens of all texts together that the cache has room for; None: parallel times context
     queue, chunk     texts that wait, and tokens of prompts that are read between two steps, as of wick.Engine
     kv               how the cache holds keys and values: "f16", "f8" or "q8_0"; None: as the model computes them
+    batch_invariant  computes each text in the same way whatever runs beside it, as of wick.Engine
     cors             origins whose pages may send requests; "*": all
     allow_host       names that clients may reach the server by, beside localhost, host and addresses; "*": any
     max_connections  connections at once
@@ -147,7 +148,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
         idle = 0.0 if models is None else _IDLE_SECONDS
     server = Server(_wick._Server(
         given, path, models, [name or "", *_texts("alias", alias)], device, dtype, tokenizer_pre, host, port, keys, parallel,
-        context or 0, cache_tokens or 0, queue, chunk, kv or "", _texts("cors", cors), _texts("allow_host", allow_host),
+        context or 0, cache_tokens or 0, queue, chunk, kv or "", batch_invariant, _texts("cors", cors), _texts("allow_host", allow_host),
         max_connections, max_body, max_time, max_models, idle, model_wait, log, log_prompts), drain)
     try:
         while not server._server.wait_until_ready(_SLICE):

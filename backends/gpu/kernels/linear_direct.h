@@ -80,9 +80,23 @@ struct LinearDirect {
         units.of[p] = Unit::load(w[p], k < args.k ? k / kUnit : 0);  // others meet zeros
       }
     };
-    const auto multiply_span = [&](const Units& units, int span) {
+    // Rows of x, loaded a product before they are multiplied.
+    Words ahead[kPacks];
+    const auto load_ahead = [&](int tile, int span, int step) {
       WICK_UNROLL
-      for (int step = 0; step < kUnit / 8; step++) {
+      for (int p = 0; p < kPacks; p++) {
+        const int k =
+            Unit::run_of((span + from[p]) / kUnit, step / 4) * blocks::kRun + step % 4 * 8;
+        const T* const row = tile == 0 ? x[0][p] : x[kTiles - 1][p];
+        ahead[p] = {};
+        if (k < args.k) ahead[p] = *reinterpret_cast<const Words*>(row + k);
+      }
+    };
+    static_assert(kTiles == 2);  // load_ahead
+    const auto multiply_span = [&](const Units& units, int span, int following) {
+      constexpr int kSteps = kUnit / 8;
+      WICK_UNROLL
+      for (int step = 0; step < kSteps; step++) {
         Words weights[kPacks];
         WICK_UNROLL
         for (int p = 0; p < kPacks; p++) weights[p] = decoded<Words>(units.of[p], step);
@@ -95,12 +109,10 @@ struct LinearDirect {
           if (i >= args.tiles) break;
           Words packs[kPacks];
           WICK_UNROLL
-          for (int p = 0; p < kPacks; p++) {
-            const int k =
-                Unit::run_of((span + from[p]) / kUnit, step / 4) * blocks::kRun + step % 4 * 8;
-            packs[p] = {};
-            if (k < args.k) packs[p] = *reinterpret_cast<const Words*>(x[i][p] + k);
-          }
+          for (int p = 0; p < kPacks; p++) packs[p] = ahead[p];
+          const bool is_last = i + 1 >= args.tiles || i + 1 == kTiles;
+          load_ahead(is_last ? 0 : i + 1, is_last && step + 1 == kSteps ? following : span,
+                     is_last ? (step + 1) % kSteps : step);
           WICK_UNROLL
           for (int product = 0; product < M::kDirectProducts; product++)
             multiply(ctx, sums[i], direct_operand<Side::kLeft, T>(ctx, packs, product),
@@ -115,13 +127,14 @@ struct LinearDirect {
       const bool more = following < args.k;
       load(next, more ? following : span);
       ctx.keep_order();
-      multiply_span(now, span);
+      multiply_span(now, span, following);
       span = following;
       return more;
     };
     if (span < args.k) {
       Units a, b;
       load(a, span);
+      load_ahead(0, span, 0);
       WICK_ROLL
       while (advance(a, b) && advance(b, a)) {
       }
