@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -53,6 +54,16 @@ std::string_view trimmed(std::string_view text) {
   const size_t from = std::min(text.find_first_not_of(kSpace), text.size());
   text.remove_prefix(from);
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+/// The seconds of `"api";r=0;t=55`, after which the hub takes requests again; 0 if it says none.
+/// Source: draft-ietf-httpapi-ratelimit-headers-09, section 3.2.
+int64_t seconds_of_limit(const std::string& limit) {
+  const size_t at = limit.find(";t=");
+  int64_t seconds = 0;
+  if (at != limit.npos)
+    std::from_chars(limit.data() + at + 3, limit.data() + limit.size(), seconds);
+  return seconds > 0 ? std::min<int64_t>(seconds, INT32_MAX) + 1 : 0;  // the hub rounds down
 }
 
 }  // namespace
@@ -348,6 +359,7 @@ void HttpClient::finish_answer(Running& running) {
     throw Refusal{head, running.url, running.transfer.subject()};
   curl_off_t seconds = 0;
   curl_.easy_getinfo(running.easy, CURLINFO_RETRY_AFTER, &seconds);
+  if (seconds == 0 && head.status == 429) seconds = seconds_of_limit(head.header("ratelimit"));
   retry(running, "status " + std::to_string(head.status), int64_t(seconds), false);
 }
 

@@ -49,7 +49,8 @@ std::optional<HubName> parse_hub_name(std::string_view text) {
 std::string to_string(const HubName& name) {
   std::string text = name.repository;
   if (!name.choice.empty()) text += ":" + name.choice;
-  if (name.revision != "main") text += "@" + name.revision;
+  // A file's name may have an "@" too; the last one is the revision's.
+  if (name.revision != "main" || text.find('@') != text.npos) text += "@" + name.revision;
   return text;
 }
 

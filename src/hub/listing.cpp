@@ -39,6 +39,12 @@ std::optional<std::string_view> text_at(const dom::object& object, std::string_v
   return text;
 }
 
+/// The xetHash of a list, or the xet_hash of the cache; "" if there is none that huggingface_hub takes.
+std::string xet_hash_at(const dom::object& object, std::string_view key) {
+  const std::string hash(text_at(object, key).value_or(""));
+  return hash.size() == 64 && is_digest(hash) ? hash : "";
+}
+
 std::optional<int64_t> size_at(const dom::object& object, std::string_view key) {
   int64_t size = 0;
   if (object.at_key(key).get(size) || size < 0) return std::nullopt;
@@ -79,6 +85,7 @@ void add_tree_page(std::string_view json, const std::string& where, Listing& lis
     const auto size = size_at(object, "size");
     if (!path || !id || !size) document.fail("path, oid and size of each file");
     RepositoryFile file{std::string(*path), *size, std::string(*id)};
+    file.xet_hash = xet_hash_at(object, "xetHash");
     if (dom::object large; !object.at_key("lfs").get(large)) {
       const auto sha256 = text_at(large, "oid");
       const auto large_size = size_at(large, "size");
@@ -157,6 +164,10 @@ std::string to_tree_json(const Listing& listing) {
       to.key("lfs_size");
       to.literal(std::to_string(file->bytes));
     }
+    if (!file->xet_hash.empty()) {
+      to.key("xet_hash");
+      to.string(file->xet_hash);
+    }
     to.end_object();
   }
   to.end_object();
@@ -178,6 +189,7 @@ Listing read_tree_json(std::string_view json, const std::string& where) {
     const auto id = text_at(object, "blob_id");
     if (!size || !id) document.fail("size and blob_id of each file");
     RepositoryFile file{std::string(field.key), *size, std::string(*id)};
+    file.xet_hash = xet_hash_at(object, "xet_hash");
     if (const auto sha256 = text_at(object, "lfs_sha256")) {
       file.sha256 = *sha256;
       file.bytes = size_at(object, "lfs_size").value_or(*size);

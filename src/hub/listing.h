@@ -10,8 +10,9 @@ namespace wick::hub {
 struct RepositoryFile {
   std::string path;
   int64_t bytes = 0;
-  std::string git_id;       // SHA-1 of git's object: the file's, or of a large file its pointer's
-  std::string sha256 = "";  // of a large file's content; "" for others
+  std::string git_id;         // SHA-1 of git's object: the file's, or of a large file its pointer's
+  std::string sha256 = "";    // of a large file's content; "" for others
+  std::string xet_hash = "";  // of a large file, for huggingface_hub's own storage; wick keeps it
 
   bool is_large() const { return !sha256.empty(); }
   /// The name of the file's content in the cache, which is the server's ETag.

@@ -6,6 +6,8 @@ import importlib.util
 import json
 import os
 import pathlib
+import pty
+import re
 import shutil
 import signal
 import socket
@@ -370,6 +372,7 @@ FAULTS = {
     "status 500": [Fault("/*", status=500)],
     "status 503, wait": [Fault("/*", status=503, headers={"Retry-After": "1"})],
     "status 429, wait": [Fault("/*", status=429, headers={"Retry-After": "1"})],
+    "status 429, by the hub's limit": [Fault("/*", status=429, headers={"RateLimit": '"api";r=0;t=1'})],
     "status 408": [Fault("/*", status=408)],
     "the link is old": [Fault("/*", status=403)],
     "a range is ignored": [Fault("/*", cut=1000), Fault("/*", ignores_range=True)],
@@ -526,6 +529,23 @@ def test_a_lock_of_huggingface_hub_is_kept(program, large, home):
         assert fails_in_a_line(run(program, "cache", "rm", "test/slow"), "the cache", "does not have it")
     assert process.wait(timeout=20) == 0 and len(large.paths("files")) == 1
     process.communicate()
+
+
+def test_a_terminal_shows_a_bar(program, large, home):
+    large.faults = [large.slow]
+    terminal, end = pty.openpty()
+    process = subprocess.Popen([program, "inspect", "test/slow"], stdout=subprocess.DEVNULL, stderr=end, env=os.environ | {"TERM": "xterm"})
+    os.close(end)
+    shown = b""
+    try:
+        while part := os.read(terminal, 4096):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(terminal)
+    assert process.wait(timeout=20) == 0
+    assert re.search(rb"\[#+\.+\] 0 of 1 MiB  0 MiB/s  0:0\d left", shown), shown
+    assert shown.endswith(b"\r\x1b[K"), shown  # the bar is gone
 
 
 # ---- without a network

@@ -23,7 +23,7 @@ struct HubName {
 /// that no repository can have.
 WICK_API std::optional<HubName> parse_hub_name(std::string_view text);
 
-/// The name as parse_hub_name reads it; the revision is left out if it is "main".
+/// The name as parse_hub_name reads it; the revision "main" is left out where it can be.
 WICK_API std::string to_string(const HubName& name);
 
 }  // namespace wick

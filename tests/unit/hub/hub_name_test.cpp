@@ -64,7 +64,8 @@ TEST(HubName, RejectsChoicesAndRevisionsThatCannotBe) {
 }
 
 TEST(HubName, BecomesTheTextAgain) {
-  for (const char* text : {"org/name", "org/name:Q8_0", "org/name@v1", "org/name:a/b.gguf@v1"})
+  for (const char* text : {"org/name", "org/name:Q8_0", "org/name@v1", "org/name:a/b.gguf@v1",
+                           "org/name:a@b.gguf@main"})
     EXPECT_EQ(to_string(*parse_hub_name(text)), text);
 }
 

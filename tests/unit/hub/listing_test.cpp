@@ -82,12 +82,14 @@ TEST(Listing, LeavesOutOfASearchWhatIsNoName) {
 }
 
 TEST(Listing, StaysTheSameInTheCache) {
-  const Listing listing = {{"b \"ö\".json", 5, kId}, {"a/c.gguf", 7, kId, kSha}};
+  const Listing listing = {{"b \"ö\".json", 5, kId}, {"a/c.gguf", 7, kId, kSha, kSha}};
   const Listing again = read_tree_json(to_tree_json(listing), "file");
   ASSERT_EQ(again.size(), 2u);
   EXPECT_EQ(again[0].path, "a/c.gguf");
   EXPECT_EQ(again[0].bytes, 7);
   EXPECT_EQ(again[0].digest(), kSha);
+  EXPECT_EQ(again[0].xet_hash, kSha);
+  EXPECT_EQ(again[1].xet_hash, "");
   EXPECT_EQ(again[1].path, listing[0].path);
   EXPECT_EQ(again[1].digest(), kId);
   EXPECT_ERROR(read_tree_json(R"({"format_version": 2, "files": {}})", "file"), kFormat, "file: ");
