@@ -174,7 +174,7 @@ def test_huggingface_hub_adds_to_the_cache_that_wick_wrote(program, at_hub, home
     before = len(at_hub.requests)
     huggingface(f"result = hf.snapshot_download({NAME!r})")
     assert names_in(snapshot(home)) == sorted(files)
-    digest = hub_server.File(files["model.safetensors"], True).sha256
+    digest = digest_of(files["model.safetensors"])
     assert not any(r.method == "GET" and digest in r.path for r in at_hub.requests[before:])
 
 
@@ -383,18 +383,37 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_that_passes_costs_nothing_but_time(program, at_hub, home, files, fault):
+def each_at_once(names, check):
+    """Calls check(name) for all names, several at a time, since most of it is waiting. An error has the name."""
+    def named(name):
+        try:
+            check(name)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        list(pool.map(named, names))
+
+
+def digest_of(content):
+    return hub_server.File(content, True).sha256
+
+
+def test_a_fault_that_passes_costs_nothing_but_time(program, home, files):
     weights = files["model.safetensors"]
-    digest = hub_server.File(weights, True).sha256
-    at_hub.faults = [dataclasses.replace(planted, path=f"/{digest}*") for planted in FAULTS[fault]]
-    for planted in at_hub.faults:
-        if planted.change == b"SAME":
-            planted.change = b"x" * len(weights)
-    download(program, HF_HUB_DOWNLOAD_TIMEOUT="1")
-    assert all(planted.times == 0 for planted in at_hub.faults)
-    assert (snapshot(home) / "model.safetensors").read_bytes() == weights
-    assert not any(name.endswith(".incomplete") for name in blobs(home))
+
+    def check(fault):
+        own = home / fault
+        with Hub() as hub:
+            hub.repositories[NAME] = Repository(dict(files))
+            hub.faults = [dataclasses.replace(planted, path=f"/{digest_of(weights)}*") for planted in FAULTS[fault]]
+            for planted in hub.faults:
+                if planted.change == b"SAME":
+                    planted.change = b"x" * len(weights)
+            download(program, HF_ENDPOINT=hub.endpoint, HF_HOME=str(own), HF_HUB_DOWNLOAD_TIMEOUT="1")
+            assert all(planted.times == 0 for planted in hub.faults)
+        assert (snapshot(own) / "model.safetensors").read_bytes() == weights
+        assert not any(name.endswith(".incomplete") for name in blobs(own))
+    each_at_once(FAULTS, check)
 
 
 @pytest.mark.parametrize("path", ["/api/models/test/letters/revision/*", "/api/models/test/letters/tree/*", "/test/letters/resolve/*/config.json"])
@@ -414,20 +433,25 @@ LASTING = {
 }
 
 
-@pytest.mark.parametrize("fault", LASTING)
-def test_a_fault_that_lasts_is_an_error_of_one_line(program, at_hub, home, files, fault):
-    planted, text = LASTING[fault]
-    digest = hub_server.File(files["model.safetensors"], True).sha256
-    at_hub.faults = [dataclasses.replace(planted, path=f"/{digest}*", redirect=planted.redirect.replace("DIGEST", digest))]
-    result = run(program, "inspect", NAME)
-    assert result.returncode == 2 and text in result.stderr and result.stdout == "", result
-    assert result.stderr.splitlines()[-1].startswith(f"wick: {NAME}: model.safetensors: "), result
-    assert digest not in blobs(home) and "model.safetensors" not in names_in(home)
+def test_a_fault_that_lasts_is_an_error_of_one_line(program, home, files):
+    digest = digest_of(files["model.safetensors"])
+
+    def check(fault):
+        planted, text = LASTING[fault]
+        own = home / fault
+        with Hub() as hub:
+            hub.repositories[NAME] = Repository(dict(files))
+            hub.faults = [dataclasses.replace(planted, path=f"/{digest}*", redirect=planted.redirect.replace("DIGEST", digest))]
+            result = run(program, "inspect", NAME, HF_ENDPOINT=hub.endpoint, HF_HOME=str(own))
+        assert result.returncode == 2 and text in result.stderr and result.stdout == "", result
+        assert result.stderr.splitlines()[-1].startswith(f"wick: {NAME}: model.safetensors: "), result
+        assert not any(name == digest for name in blobs(own)) and "model.safetensors" not in names_in(own)
+    each_at_once(LASTING, check)
 
 
 def test_wrong_bytes_are_discarded(program, at_hub, home, files):
     weights = files["model.safetensors"]
-    digest = hub_server.File(weights, True).sha256
+    digest = digest_of(weights)
     at_hub.faults = [Fault(f"/{digest}*", times=99, change=b"x" * len(weights))]
     assert fails_in_a_line(run(program, "inspect", NAME), "another SHA-256 than the hub lists", "they are discarded")
     assert not any(name.startswith(digest) for name in blobs(home))
@@ -469,7 +493,7 @@ def large(at_hub, gguf_files):
     at_hub.repositories["test/slow"] = Repository({"m-F32.gguf": content})
     at_hub.slow = Fault("/*", times=99, rate=400_000)
     at_hub.content = content
-    at_hub.digest = hub_server.File(content, True).sha256
+    at_hub.digest = digest_of(content)
     return at_hub
 
 
@@ -640,6 +664,14 @@ def test_a_revision_is_removed(program, at_hub, home, files):
     assert len(blobs(home)) == 4 and run(program, "inspect", NAME, HF_HUB_OFFLINE="1").returncode == 0
     assert huggingface("result = len(hf.scan_cache_dir().warnings)") == 0
     assert run(program, "cache", "rm", f"{NAME}@main").returncode == 0 and not (home / "hub/models--test--letters").exists()
+
+
+def test_a_model_is_not_removed_while_it_is_downloaded(program, at_hub, home):
+    download(program)
+    with open(home / "hub/.locks/models--test--letters" / f"{blobs(home)[0]}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert fails_in_a_line(run(program, "cache", "rm", NAME), "another program downloads it")
+    assert run(program, "inspect", NAME, HF_HUB_OFFLINE="1").returncode == 0
 
 
 def test_the_contents_of_others_stay(program, at_hub, home, tmp_path):
