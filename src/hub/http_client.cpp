@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <new>
@@ -131,6 +132,7 @@ struct HttpClient::Running {
   void add_header(std::string_view line) {
     // A new answer, such as the one after "100 Continue".
     if (line.starts_with("HTTP/")) head.headers.clear(), head_bytes = 0;
+    last_bytes = Clock::now();
     head_bytes += line.size();
     if (head_bytes > kMaxHeadBytes) throw PassingFailure{"the answer's headers do not end"};
     const size_t colon = line.find(':');
@@ -139,6 +141,7 @@ struct HttpClient::Running {
   }
 
   void add_body(std::string_view part) {
+    last_bytes = Clock::now();
     begin();
     if (!is_success(head.status)) return;  // a page for people
     transfer.take(part);
@@ -168,6 +171,7 @@ struct HttpClient::Running {
   AnswerHead head;
   size_t head_bytes = 0;
   int64_t bytes = 0;
+  Clock::time_point last_bytes;
   bool begun = false;
   std::exception_ptr failure;
 };
@@ -241,6 +245,8 @@ void HttpClient::run(std::span<Transfer* const> transfers, size_t at_once) {
       finish(**found, result);
       next = Clock::now();
     }
+    for (const auto& running : all)
+      if (running->state == Running::State::kSent) end_if_stalled(*running);
     if (hooks_.tick) hooks_.tick();
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
     if (code == CURLM_OK && wait > 0)
@@ -284,6 +290,7 @@ void HttpClient::send(Running& running) {
   running.head.is_of_endpoint = origin == endpoint_;
   running.head_bytes = 0;
   running.bytes = 0;
+  running.last_bytes = Clock::now();
   running.begun = false;
   running.failure = nullptr;
   running.reason[0] = 0;
@@ -312,8 +319,6 @@ void HttpClient::send(Running& running) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_CONNECTTIMEOUT, long(settings_.timeout_seconds));
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, long(settings_.timeout_seconds));
   set(CURLOPT_TIMEOUT, long(running.transfer.max_seconds));
   set(CURLOPT_BUFFERSIZE, 256L << 10);
   set(CURLOPT_ERRORBUFFER, running.reason);
@@ -325,6 +330,17 @@ void HttpClient::send(Running& running) {
   const CURLMcode code = curl_.multi_add_handle(multi_, running.easy);
   check(code == CURLM_OK, ErrorCode::kIo, "hub", "libcurl: ", curl_.multi_strerror(code));
   running.state = Running::State::kSent;
+}
+
+/// Ends a request whose server is silent. libcurl's own limit is on the mean of several seconds.
+void HttpClient::end_if_stalled(Running& running) {
+  // Connecting has libcurl's limit, whose errors say more.
+  const std::chrono::seconds limit(settings_.timeout_seconds +
+                                   (running.head.headers.empty() ? 1 : 0));
+  if (Clock::now() < running.last_bytes + limit) return;
+  std::snprintf(running.reason, sizeof running.reason, "no byte for %lld s",
+                static_cast<long long>(limit.count()));
+  finish(running, CURLE_OPERATION_TIMEDOUT);
 }
 
 void HttpClient::finish(Running& running, CURLcode code) {

@@ -112,6 +112,7 @@ class HttpClient {
   Origin origin_of(const std::string& url, const std::string& subject) const;
   void start(Running& running);
   void send(Running& running);
+  void end_if_stalled(Running& running);
   void finish(Running& running, CURLcode code);
   void finish_answer(Running& running);
   void follow(Running& running);

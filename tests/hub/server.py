@@ -88,6 +88,7 @@ class Request:
     method: str
     path: str
     headers: dict[str, str]
+    time: float = dataclasses.field(default_factory=time.monotonic)
 
 
 class Hub:
@@ -320,7 +321,7 @@ def _handler(hub: Hub, kind: str) -> type[http.server.BaseHTTPRequestHandler]:
             try:
                 if fault and fault.append:
                     body += fault.append
-                step = max(1, fault.rate // 20) if fault and fault.rate else 1 << 16
+                step = max(1, fault.rate // 20) if fault and fault.rate else max(1, min(1 << 16, len(body) // 4))
                 for at in range(0, len(body), step):
                     if fault and fault.stall and at >= len(body) // 2:
                         time.sleep(fault.stall)

@@ -411,6 +411,10 @@ def test_a_fault_that_passes_costs_nothing_but_time(program, home, files):
                     planted.change = b"x" * len(weights)
             download(program, HF_ENDPOINT=hub.endpoint, HF_HOME=str(own), HF_HUB_DOWNLOAD_TIMEOUT="1")
             assert all(planted.times == 0 for planted in hub.faults)
+            # Each fault costs one request more, which waits as long as the server asks.
+            times = [request.time for request in hub.requests if request.host == "files"]
+            assert len(times) == len(hub.faults) + (0 if "range is ignored" in fault else 1), times
+            assert times[1] - times[0] > (1.9 if "limit" in fault else 0.9 if "wait" in fault else 0.4), times
         assert (snapshot(own) / "model.safetensors").read_bytes() == weights
         assert not any(name.endswith(".incomplete") for name in blobs(own))
     each_at_once(FAULTS, check)
@@ -588,6 +592,15 @@ def test_without_a_network(program, at_hub, home, letters_folder):
         assert result.stdout == generated(program, letters_folder) and "; the cache has it" in result.stderr
     at_hub.repositories.clear()
     assert "answers status 401; the cache has it" in run(program, "generate", NAME, *PROMPT).stderr
+
+
+def test_a_hub_that_is_silent_is_one_that_cannot_be_reached(program, at_hub, home):
+    at_hub.faults = [Fault("/api/*", times=9, stall=3)]
+    assert fails_in_a_line(run(program, "inspect", NAME, HF_HUB_DOWNLOAD_TIMEOUT="1"), "no byte for 1 s")
+    at_hub.faults.clear()
+    download(program)
+    at_hub.faults = [Fault("/api/*", times=9, stall=3)]
+    assert "no byte for 1 s; the cache has it" in download(program, HF_HUB_DOWNLOAD_TIMEOUT="1")
 
 
 def test_without_libcurl(program, at_hub, home, tmp_path):
