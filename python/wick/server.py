@@ -11,6 +11,7 @@ from types import TracebackType
 
 from . import _wick
 from ._wick import Device, DType
+from .hub import local_path
 from .language import LanguageModel
 
 _SLICE = 0.05  # seconds between two looks for Ctrl-C
@@ -110,7 +111,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
 
     A script that only serves waits for Ctrl-C: wick.serve("model.gguf").wait()
 
-    model            a LanguageModel, which the program may go on using, or the path of one
+    model            a LanguageModel, which the program may go on using, or the path or the name on the hub of one, as of wick.load
     models           a folder whose models are served too, or alone, each loaded when a request names it
     host, port       where it takes connections; port 0: any free one, which server.port tells
     name, alias      the model's id, and further names; without name the name of its file or folder, "wick" for a LanguageModel
@@ -137,7 +138,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
     outside its range; as wick.load and wick.Engine.
     """
     given = model if isinstance(model, LanguageModel) else None
-    path = None if given is not None or model is None else os.fspath(model)  # type: ignore[arg-type]
+    path = None if given is not None or model is None else os.fspath(local_path(model, device))  # type: ignore[arg-type]
     if path is None and given is None:
         if models is None:
             raise TypeError("serve: expected a model, its path, or models=FOLDER")
