@@ -63,6 +63,38 @@ TEST(Devices, OpsAreATableOfWhoServesThem) {
   }
 }
 
+TEST(Doctor, ExaminesThisMachine) {
+  const Outcome outcome = run("doctor");
+  EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << outcome.code << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part : {"\nkernel ", "\ncpu ", " warning", " note"})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n" << outcome.out;
+}
+
+TEST(Doctor, ReadsTheFilesBelowAnotherRootAndExitsWithOneIfThereIsAProblem) {
+  const Folder folder;
+  const std::string card = folder.path() + "/sys/bus/pci/devices/0000:03:00.0";
+  std::filesystem::create_directories(card);
+  std::ofstream(card + "/uevent") << "PCI_CLASS=30000\nPCI_ID=1002:744C\n";
+  const Outcome outcome = run("doctor --json", "WICK_SYSTEM_ROOT=" + folder.path());
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(begins(outcome.out, "{\n")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\"id\": \"amd-no-driver\"")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\"pci_id\": \"1002:744c\"")) << outcome.out;
+}
+
+TEST(Doctor, AReportHasNoPersonalNames) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() + "/sys");
+  const Outcome outcome = run(
+      "doctor --report", "WICK_SYSTEM_ROOT=" + folder.path() +
+                             " HOME=/people/ann USER=ann WICK_BACKEND_PATH=/people/ann/modules");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(begins(outcome.out, "```\n")) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "ann")) << outcome.out;
+}
+
 TEST(BadInput, AnUnknownDevice) {
   expect_bad_input(
       run("devices --device gpu"),
