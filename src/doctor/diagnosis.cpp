@@ -52,6 +52,13 @@ std::vector<std::pair<std::string, std::string>> system_of(const Subject& subjec
 
 }  // namespace
 
+void Diagnosis::add(Finding finding) {
+  const auto at = std::find_if(findings.begin(), findings.end(), [&](const Finding& other) {
+    return other.severity < finding.severity;
+  });
+  findings.insert(at, std::move(finding));
+}
+
 int Diagnosis::count(Severity severity) const {
   return int(std::count_if(findings.begin(), findings.end(),
                            [&](const Finding& f) { return f.severity == severity; }));

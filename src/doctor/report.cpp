@@ -3,33 +3,14 @@
 #include <cstdio>
 
 #include "doctor/checks.h"
+#include "doctor/text.h"
 #include "wick/doctor/doctor.h"
 
 namespace wick {
 namespace {
 
-constexpr size_t kColumns = 96;
-
-/// Appends a text, broken into lines that begin with so many spaces; the first line has its start.
-void append_paragraph(std::string* out, const std::string& first, const std::string& text) {
-  const std::string indent(first.size(), ' ');
-  std::string line = first;
-  bool is_empty = true;
-  for (const std::string& word : doctor::words_of(text)) {
-    if (!is_empty && line.size() + 1 + word.size() > kColumns) {
-      *out += line + "\n";
-      line = indent;
-      is_empty = true;
-    }
-    line += (is_empty ? "" : " ") + word;
-    is_empty = false;
-  }
-  *out += line + "\n";
-}
-
-std::string padded(const std::string& text, size_t width) {
-  return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
-}
+using doctor::append_paragraph;
+using doctor::padded;
 
 std::string card_line(const Card& card) {
   std::string text = doctor::describe(card);
@@ -56,14 +37,11 @@ void append_backend(std::string* out, const BackendStatus& status) {
     append_paragraph(out, padded(status.name, 10), "runtime: " + line);
 }
 
-std::string counted(int n, const char* word) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
-}
-
 std::string summary(const Diagnosis& diagnosis) {
   std::string text;
   for (const Severity severity : {Severity::kProblem, Severity::kWarning, Severity::kNote})
-    text += (text.empty() ? "" : ", ") + counted(diagnosis.count(severity), to_string(severity));
+    text += (text.empty() ? "" : ", ") +
+            doctor::counted(diagnosis.count(severity), to_string(severity));
   return text;
 }
 

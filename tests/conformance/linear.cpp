@@ -109,6 +109,7 @@ Row blocks_row() {
     row.geometries.push_back(more);
   row.long_geometries = {{{{1, 3}, {211, 3}}, {0}}, {{{5, 2}, {157, 2}}, {0}}};
   row.tolerance = sums(2, 1);
+  row.chosen_alone = true;
   row.fused = true;
   // A row of equal x makes terms alike, whose roundings add up beyond this bound.
   row.distinct = {0, 1};
@@ -151,6 +152,7 @@ Row narrow_row(Row row) {
   for (const DType weights : kBlocks)
     for (const DType x : {DType::kF16, DType::kBf16}) row.dtypes.push_back({x, weights});
   row.tolerance = condition(2, 0);
+  row.chosen_alone = false;
   row.loose = "matrix units multiply weights that are rounded to x's dtype; the CPU does not round";
   row.may_flush = {DType::kBf16, DType::kF16};
   return row;

@@ -148,6 +148,10 @@ struct Row {
   /// Another row represents this one, so the brief sample runs it on contiguous operands alone.
   bool represented = false;
 
+  /// The op has kernels that round further, and the backend's order keeps them from these calls: mode
+  /// kernels holds none of them to this bound.
+  bool chosen_alone = false;
+
   bool special = true;  // runs with special values too
   /// An output element depends on the operands' elements at its index alone.
   bool elementwise = false;

@@ -82,6 +82,8 @@ struct WICK_API Diagnosis {
   std::vector<BackendStatus> backends;
   std::vector<Finding> findings;  // the most severe first
 
+  /// Adds a finding after those that are as severe.
+  void add(Finding finding);
   /// The number of findings of a severity.
   int count(Severity severity) const;
 };

@@ -95,6 +95,34 @@ TEST(Doctor, AReportHasNoPersonalNames) {
   EXPECT_FALSE(contains(outcome.out, "ann")) << outcome.out;
 }
 
+TEST(Doctor, TestsTheKernelsOfADeviceAndMeasuresIt) {
+  const Outcome outcome = run("doctor --kernels --device emu:32 --ops neg,silu");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  for (const char* part :
+       {"kernels of emu:32, GPU emulator", "  agree with the reference\n", "     0  differ",
+        " cases passed, 0 failed", "(a part of the test: --ops)", "rates of emu:32", "\n  copy ",
+        "\n  f16 products ", "\ncpu "})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n" << outcome.out;
+}
+
+TEST(Doctor, KernelsAsJson) {
+  const Outcome outcome = run("doctor --kernels --json --device emu:64 --ops neg");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"\"cases_failed\": 0", "\"differ\": []", "\"not_tested\": [{",
+                           "\"rates\": {", "\"architecture\": \"wave64\"", "\"findings\": ["})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n"
+                                             << outcome.out.substr(0, 3000);
+}
+
+TEST(BadInput, OfDoctor) {
+  expect_bad_input(run("doctor --kernels --device emu:32 --ops nonsense"),
+                   "--ops: no row \"nonsense\"");
+  expect_bad_input(run("doctor --kernels --device nonsense"), "got \"nonsense\"");
+  expect_bad_input(run("doctor --kernels --device rocm:99"), "rocm:99");
+  expect_bad_input(run("doctor --device emu:32"), "--kernels");
+  expect_bad_input(run("doctor --ops neg"), "--kernels");
+}
+
 TEST(BadInput, AnUnknownDevice) {
   expect_bad_input(
       run("devices --device gpu"),
