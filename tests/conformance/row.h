@@ -136,6 +136,9 @@ struct Row {
   /// Beside those, so long that the kernels share them out between threads: a few cases, of each of
   /// these, each place and as many dtypes. No size is a multiple of anything.
   std::vector<Geometry> long_geometries = {};
+  /// So large that kernels of large tiles take them on cards of 300 compute units. Mode kernels runs
+  /// them on cards, for kernels that no other case reaches.
+  std::vector<Geometry> wide_geometries = {};
   Domain domain = {-10, 10};
   Tolerance tolerance = exact();
   std::optional<Edge> edge = {};
