@@ -1,4 +1,4 @@
-// The GPUs as Linux describes them, in /sys/bus/pci and, of AMD's, in the topology of the compute driver (kfd).
+// The GPUs as Linux describes them: /sys/bus/pci, and the topology of AMD's compute driver (kfd).
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kDevices = "/sys/bus/pci/devices/";
 constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes/";
 
-// GPUs within a processor. Source: LLVM, "User Guide for AMDGPU Backend", table of processors, type APU.
+// GPUs within a processor. Source: LLVM, "User Guide for AMDGPU Backend", processors of type APU.
 constexpr const char* kIntegrated[] = {"gfx902",  "gfx909",  "gfx90c",  "gfx1013",
                                        "gfx1033", "gfx1035", "gfx1036", "gfx1103",
                                        "gfx1150", "gfx1151", "gfx1152", "gfx1153"};

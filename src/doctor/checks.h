@@ -1,4 +1,4 @@
-// The checks of a machine. Each appends what it finds.
+// The checks of a machine. Each appends its findings.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -40,6 +40,11 @@ struct Subject {
 };
 
 using Findings = std::vector<Finding>;
+
+/// Appends the findings about one vendor's GPUs. If the other vendor's backend has devices,
+/// problems become warnings: the machine computes on those, and the GPU may be for the display.
+void append_findings(const Subject& subject, const std::string& other, const Findings& found,
+                     Findings* findings);
 
 /// Drivers, device files and the right to open them, containers, WSL.
 void check_drivers(const Subject& subject, Findings* findings);

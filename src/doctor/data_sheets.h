@@ -17,7 +17,7 @@ struct DataSheet {
   std::string source;
 };
 
-/// The first entry whose name is in the card's; nullopt if there is none.
+/// The first entry whose name is a part of the card's; nullopt without one.
 std::optional<DataSheet> find_data_sheet(std::string_view card);
 
 }  // namespace doctor

@@ -49,7 +49,7 @@ std::vector<Group> groups_of(const Files& files) {
   return groups;
 }
 
-/// The name that /etc/passwd has for the process's user; "" if there is none.
+/// The name that /etc/passwd has for the process's user; "" without one.
 std::string user_name(const Files& files) {
   std::string number;
   for (const std::string& line : files.lines("/proc/self/status"))
@@ -204,29 +204,33 @@ void check_render_nodes(const Subject& subject, const std::vector<Card>& cards,
     found++;
     if (node.error != 0 && !closed) closed = &node;
   }
+  const bool is_container = subject.container != Container::kNo;  // which may have some of the GPUs
   if (closed) {
     check_node(subject, *closed, "render-permission", kInstallPage, findings);
-  } else if (found < int(cards.size())) {
-    findings->push_back({.id = "render-missing",
-                         .severity = Severity::kProblem,
-                         .problem = "there are " + std::to_string(cards.size()) +
-                                    " AMD GPUs with a driver, and " + std::to_string(found) +
-                                    " files /dev/dri/renderD*",
-                         .cure = subject.container == Container::kNo
-                                     ? "sudo dmesg | grep amdgpu says which GPU did not start"
-                                     : container_cure(subject.container),
-                         .sources = {kDockerPage}});
+  } else if (found < (is_container ? 1 : int(cards.size()))) {
+    findings->push_back(
+        {.id = "render-missing",
+         .severity = Severity::kProblem,
+         .problem = "there are " + std::to_string(cards.size()) + " AMD GPUs with a driver, and " +
+                    std::to_string(found) + " files /dev/dri/renderD*",
+         .cure = is_container ? container_cure(subject.container)
+                              : "sudo dmesg | grep amdgpu says which GPU did not start",
+         .sources = {kDockerPage}});
   }
 }
 
 /// The compute driver leaves out GPUs that it does not support.
 void check_topology(const Subject& subject, const std::vector<Card>& cards, Findings* findings) {
+  // A container sees the topology of the GPUs that it was given.
+  if (subject.container != Container::kNo) return;
   if (subject.files.names("/sys/class/kfd/kfd/topology/nodes").empty()) return;
+  const BackendStatus* const status = subject.backend("rocm");
+  const bool another_works = status && !status->devices.empty();
   for (const Card& card : cards) {
     if (!card.architecture.empty()) continue;
     findings->push_back(
         {.id = "kfd-skips-card",
-         .severity = Severity::kProblem,
+         .severity = another_works ? Severity::kNote : Severity::kProblem,
          .problem = "the compute driver (amdkfd) does not list " + describe(card),
          .cure =
              "sudo dmesg | grep kfd says why. \"PCI rejects atomics\": put the card into a slot "
@@ -331,6 +335,16 @@ void check_wsl(const Subject& subject, Findings* findings) {
 
 }  // namespace
 
+void append_findings(const Subject& subject, const std::string& other, const Findings& found,
+                     Findings* findings) {
+  const BackendStatus* const status = subject.backend(other);
+  for (Finding finding : found) {
+    if (finding.severity == Severity::kProblem && status && !status->devices.empty())
+      finding.severity = Severity::kWarning;
+    findings->push_back(std::move(finding));
+  }
+}
+
 void check_drivers(const Subject& subject, Findings* findings) {
   check_wsl(subject, findings);
   if (subject.cards.empty() && !subject.is_wsl) {
@@ -345,8 +359,11 @@ void check_drivers(const Subject& subject, Findings* findings) {
                            container_cure(subject.container) + " (NVIDIA: --gpus all)"});
     return;
   }
-  check_amd(subject, findings);
-  check_nvidia(subject, findings);
+  Findings amd, nvidia;
+  check_amd(subject, &amd);
+  check_nvidia(subject, &nvidia);
+  append_findings(subject, "cuda", amd, findings);
+  append_findings(subject, "rocm", nvidia, findings);
 }
 
 }  // namespace wick::doctor

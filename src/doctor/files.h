@@ -1,4 +1,4 @@
-// Files of the examined machine: /proc, /sys, /etc. All that is missing or unreadable counts as unknown.
+// Files of the examined machine: /proc, /sys, /etc. Missing and unreadable ones count as unknown.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ class Files {
   explicit Files(std::string root) : root_(std::move(root)) {}
 
   bool has(const std::string& path) const;
-  /// The file's text without spaces and line ends at its ends, at most 64 KiB; "" if it cannot be read.
+  /// The file's text, at most 64 KiB, without spaces at its ends; "" if it cannot be read.
   std::string text(const std::string& path) const;
   std::vector<std::string> lines(const std::string& path) const;
   /// The integer that the file begins with.

@@ -59,7 +59,7 @@ BadVariable variable_of(const Settings& entry) {
   return bad;
 }
 
-/// The numbers of a version up to its first part that is not one: 6, 17, 0, 14 of "6.17.0-14-generic".
+/// The numbers of a version up to its first other part: 6, 17, 0, 14 of "6.17.0-14-generic".
 std::vector<int64_t> numbers_of(const std::string& version) {
   if (version.starts_with("0x")) return {parse_number(version, 16).value_or(0)};
   std::vector<int64_t> numbers;

@@ -1,4 +1,4 @@
-// What is known to fail: known_bad.json.
+// Versions and variables that are known to fail: known_bad.json.
 #pragma once
 #include <optional>
 #include <string>

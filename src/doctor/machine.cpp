@@ -85,6 +85,11 @@ void ask_backends(const MachineOptions& options, Machine* machine) {
     const size_t mark = finished.output.rfind(kMark);
     if (finished.status != 0 || mark == std::string::npos) {
       machine->backends_failure = ending_of(finished);
+      // A runtime may have said why.
+      std::string line = finished.output;
+      while (line.ends_with("\n")) line.pop_back();
+      line = line.substr(line.rfind('\n') + 1);
+      if (!line.empty()) machine->backends_failure += ": " + line;
       return;
     }
     const size_t start = mark + kMark.size();

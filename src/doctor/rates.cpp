@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kMark = "wick-rates: ";  // before the JSON, as runtimes write lines too
 constexpr int64_t kMebi = int64_t{1} << 20;
 
-/// Seconds of one call: the least of some batches, each long enough for the clock, after a first one.
+/// Seconds of one call: the least of some batches, each long enough for the clock.
 template <class F>
 double seconds_of(const Device& device, const F& f) {
   using Clock = std::chrono::steady_clock;
@@ -46,7 +46,7 @@ double seconds_of(const Device& device, const F& f) {
   return least;
 }
 
-/// The best rate of sizes from `first`, doubled up to `last` or until a call takes a quarter second.
+/// The best rate of sizes from `first`, doubled up to `last` or until a call takes 0.25 s.
 template <class Seconds, class Work>
 double best_rate(int64_t first, int64_t last, const Seconds& seconds, const Work& work) {
   double best = 0;

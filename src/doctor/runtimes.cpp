@@ -111,6 +111,23 @@ void check_runtime_lines(const BackendStatus& status, Findings* findings) {
   }
 }
 
+/// Whether the device files that the vendor's runtime opens are there and open.
+bool is_reachable(const Subject& subject, const Vendor& vendor) {
+  const bool is_amd = vendor.backend == std::string("rocm");
+  const DeviceNode* const control = subject.node(is_amd ? "/dev/kfd" : "/dev/nvidiactl");
+  if (!control || control->error != 0) return false;
+  // A GPU that the compute driver skips has no architecture.
+  if (is_amd && subject.container == Container::kNo &&
+      std::none_of(subject.cards.begin(), subject.cards.end(),
+                   [](const Card& card) { return card.is_amd() && !card.architecture.empty(); }))
+    return false;
+  return std::any_of(subject.machine.nodes.begin(), subject.machine.nodes.end(),
+                     [&](const DeviceNode& node) {
+                       const char* start = is_amd ? "/dev/dri/renderD" : "/dev/nvidia-uvm";
+                       return node.error == 0 && node.path.starts_with(start);
+                     });
+}
+
 void check_vendor(const Subject& subject, const Vendor& vendor, Findings* findings) {
   const BackendStatus* const status = subject.backend(vendor.backend);
   if (!status) return;
@@ -131,10 +148,7 @@ void check_vendor(const Subject& subject, const Vendor& vendor, Findings* findin
     check_module(*status, vendor, findings);
     return;
   }
-  const bool is_closed =
-      std::any_of(findings->begin(), findings->end(),
-                  [&](const Finding& finding) { return finding.severity == Severity::kProblem; });
-  check_no_devices(subject, *status, vendor, !is_closed, findings);
+  check_no_devices(subject, *status, vendor, is_reachable(subject, vendor), findings);
 }
 
 /// Installations of ROCm side by side are fine as long as one process meets one of them.
@@ -202,10 +216,14 @@ void check_runtimes(const Subject& subject, Findings* findings) {
          .problem =
              "asking the runtimes of the GPUs for their devices failed: the process that asked " +
              subject.machine.backends_failure,
-         .cure =
-             "wick --device cpu works meanwhile. Reinstall the runtime (ROCm or NVIDIA's driver); "
-             "sudo dmesg shows whether a GPU is hung, which a restart cures"});
-  for (const Vendor& vendor : kVendors) check_vendor(subject, vendor, findings);
+         .cure = "--device cpu, or WICK_DEVICE=cpu, works meanwhile. Reinstall the runtime (ROCm "
+                 "or NVIDIA's driver); "
+                 "sudo dmesg shows whether a GPU is hung, which a restart cures"});
+  for (size_t i = 0; i < std::size(kVendors); i++) {
+    Findings found;
+    check_vendor(subject, kVendors[i], &found);
+    append_findings(subject, kVendors[1 - i].backend, found, findings);
+  }
   check_installations(subject, findings);
   check_integrated_beside(subject, findings);
 }

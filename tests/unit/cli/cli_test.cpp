@@ -84,6 +84,23 @@ TEST(Doctor, ReadsTheFilesBelowAnotherRootAndExitsWithOneIfThereIsAProblem) {
   EXPECT_TRUE(contains(outcome.out, "\"pci_id\": \"1002:744c\"")) << outcome.out;
 }
 
+TEST(Doctor, SurvivesARuntimeThatEndsTheProcess) {
+  const Outcome outcome = run("doctor", "WICK_BACKEND_PATH=" WICK_CRASHING_MODULE);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "signal 6 (Aborted)")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "[runtime-fails]")) << outcome.out;
+}
+
+TEST(Doctor, FindsTwoRuntimesInAProcess) {
+  const Outcome outcome =
+      run("doctor",
+          "TEST_RUNTIME='/lib/libscript.so\n2 are loaded in this process and share "
+          "nothing' WICK_BACKEND_PATH=" WICK_SCRIPTED_MODULE);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "rocm      runtime: /lib/libscript.so\n")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "[two-runtimes]")) << outcome.out;
+}
+
 TEST(Doctor, AReportHasNoPersonalNames) {
   const Folder folder;
   std::filesystem::create_directories(folder.path() + "/sys");

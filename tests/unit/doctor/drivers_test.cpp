@@ -122,7 +122,43 @@ TEST(Doctor, ACardThatTheComputeDriverSkips) {
   expect_problem(m, "kfd-skips-card", "does not list 0000:03:00.0", "PCI rejects atomics");
 }
 
+TEST(Doctor, AnAmdGpuForTheDisplayBesideAnNvidiaOneIsNoProblem) {
+  MadeUp m;
+  m.nvidia();
+  m.backend("cuda").module = "/usr/lib/wick_cuda.so";
+  m.device("cuda", "NVIDIA GeForce RTX 4090", "sm_89", 24 * kGib);
+  m.card({.address = "0000:0f:00.0",
+          .id = "164E",
+          .gfx_version = 100306,
+          .memory = kGib / 2,
+          .visible = kGib / 2});
+  m.node("/dev/kfd", EACCES);
+  const Diagnosis diagnosis = examine(m.machine);
+  EXPECT_EQ(diagnosis.count(Severity::kProblem), 0) << ids(diagnosis);
+  ASSERT_TRUE(find(diagnosis, "kfd-permission"));
+  EXPECT_EQ(find(diagnosis, "kfd-permission")->severity, Severity::kWarning);
+}
+
+TEST(Doctor, AnOldCardBesideOneThatWorksIsANote) {
+  MadeUp m;
+  m.card();
+  m.card({.address = "0000:43:00.0", .id = "683F", .gfx_version = 0});
+  m.rocm("gfx1100");
+  expect_finding(m, "kfd-skips-card", Severity::kNote, "0000:43:00.0", "older than gfx900");
+}
+
 // ---- containers
+
+TEST(Doctor, AContainerThatWasGivenOneOfTwoCardsIsFine) {
+  MadeUp m;
+  m.card();
+  m.card(
+      {.address = "0000:43:00.0", .gfx_version = 0});  // whose topology the container may not read
+  m.no_node("/dev/dri/renderD129");
+  m.file("/.dockerenv", "");
+  m.rocm("gfx1100");
+  EXPECT_EQ(examine(m.machine).count(Severity::kProblem), 0) << ids(examine(m.machine));
+}
 
 TEST(Doctor, ADockerContainerWithoutDevices) {
   MadeUp m;

@@ -131,6 +131,8 @@ TEST(ThisMachine, BackendsComeBackFromTheirLine) {
 
   machine = this_machine({.backends_command = {program("kill -SEGV $$\n")}});
   EXPECT_EQ(machine.backends_failure, "is ended by signal 11 (Segmentation fault)");
+  machine = this_machine({.backends_command = {program("echo why >&2\nexit 3\n")}});
+  EXPECT_EQ(machine.backends_failure, "exits with status 3: why");
   machine = this_machine({.backends_command = {program("sleep 60\n")}, .timeout_ms = 200});
   EXPECT_TRUE(contains(machine.backends_failure, "still runs after")) << machine.backends_failure;
   machine = this_machine({.backends_command = {program("echo nothing\n")}});
