@@ -14,6 +14,7 @@ void add_embed(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_cache(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_convert(CLI::App& app);

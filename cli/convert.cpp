@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "hub.h"
 #include "paths.h"
 #include "printable.h"
 #include "report.h"
@@ -69,7 +70,11 @@ void add_convert(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert", "write a folder's model to a GGUF file, or a GGUF file's model to a folder");
   const auto o = std::make_shared<Options>();
-  command->add_option("in", o->in, "a folder of config.json and safetensors, or a GGUF file")
+  command
+      ->add_option(
+          "in", o->in,
+          "a folder of config.json and safetensors, a GGUF file, or a model of the HuggingFace "
+          "hub: ORG/NAME")
       ->required();
   command->add_option("out", o->out, "the GGUF file or the folder to write")->required();
   command->add_option(
@@ -84,7 +89,10 @@ void add_convert(CLI::App& app) {
       "  wick convert folder model.gguf\n"
       "  wick convert folder model-f16.gguf --dtype f16 --force\n"
       "  wick convert model.gguf folder");
-  command->callback([o] { convert(*o); });
+  command->callback([o] {
+    o->in = fetch_argument(o->in, "");
+    convert(*o);
+  });
 }
 
 }  // namespace wick::cli

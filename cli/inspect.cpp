@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "hub.h"
 #include "printable.h"
 #include "report.h"
 #include "wick/io/file.h"
@@ -210,11 +211,16 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "what a model's file or folder holds");
   const auto o = std::make_shared<Options>();
   command
-      ->add_option("path", o->path, "a GGUF file, a safetensors file, or a folder with one of them")
+      ->add_option("path", o->path,
+                   "a GGUF file, a safetensors file, a folder with one of them, or a model of the "
+                   "HuggingFace hub: ORG/NAME[:FILE or TYPE][@REVISION]")
       ->required();
   command->add_flag("--tensors", o->tensors, "also each tensor's name, type and shape");
   command->add_flag("--json", o->json, "one line of JSON");
-  command->callback([o] { inspect(*o); });
+  command->callback([o] {
+    o->path = fetch_argument(o->path, "");
+    inspect(*o);
+  });
 }
 
 }  // namespace wick::cli

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "failure.h"
+#include "hub.h"
 #include "input.h"
 #include "printable.h"
 #include "ranges.h"
@@ -19,8 +20,15 @@ constexpr const char* kNoProcessor =
 
 }  // namespace
 
+void ModelFlags::settle() {
+  Places::settle();
+  path = fetch_argument(path, device);
+}
+
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files) {
-  flags.add(command, "a GGUF file, or a folder with one or with config.json and safetensors",
+  flags.add(command,
+            "a GGUF file, a folder with one or with config.json and safetensors, or a model of the "
+            "HuggingFace hub: ORG/NAME[:FILE or TYPE][@REVISION]",
             files);
   command.add_option("--device", flags.device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
       ->capture_default_str();

@@ -18,6 +18,9 @@ struct ModelFlags : Places {
   int64_t context = 0;  // 0: the model's own
   std::string kv;       // how the cache holds keys and values; empty: as the model computes them
   CacheType cache() const { return cache_type(kv); }
+  /// As Places::settle; a name of the hub becomes the path of the downloaded model. Errors: as of
+  /// fetch_argument.
+  void settle();
 };
 /// files: the input files that the command takes beside the model. Call settle after parsing.
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files = {});

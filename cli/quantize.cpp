@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "hub.h"
 #include "paths.h"
 #include "printable.h"
 #include "report.h"
@@ -70,7 +71,11 @@ void quantize(const Options& options) {
 void add_quantize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("quantize", "write a GGUF file with smaller weights");
   const auto o = std::make_shared<Options>();
-  command->add_option("in", o->in, "a GGUF file, or a folder of config.json and safetensors")
+  command
+      ->add_option(
+          "in", o->in,
+          "a GGUF file, a folder of config.json and safetensors, or a model of the HuggingFace "
+          "hub: ORG/NAME")
       ->required();
   command->add_option("out", o->out, "the GGUF file to write")->required();
   command->add_option("--type", o->type, known_types())->required();
@@ -84,7 +89,10 @@ void add_quantize(CLI::App& app) {
       "Examples:\n"
       "  wick quantize model-f16.gguf model-q8_0.gguf --type q8_0\n"
       "  wick quantize folder small.gguf --type q4_k_m --force");
-  command->callback([o] { quantize(*o); });
+  command->callback([o] {
+    o->in = fetch_argument(o->in, "");
+    quantize(*o);
+  });
 }
 
 }  // namespace wick::cli

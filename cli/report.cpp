@@ -128,15 +128,15 @@ void Progress::clear() {
   drawn_ = false;
 }
 
-std::string bytes_text(int64_t done, int64_t total, double seconds) {
-  const double rate = seconds > 0 ? double(done) / seconds : 0;
+std::string bytes_text(int64_t done, int64_t total, double seconds, int64_t first) {
+  const double rate = seconds > 0 ? double(done - first) / seconds : 0;
   const double left = rate > 0 ? double(total - done) / rate : 0;
   return grouped(done >> 20) + " of " + grouped(total >> 20) + " MiB  " +
          grouped(std::llround(rate / double(1 << 20))) + " MiB/s  " + clock_time(left) + " left";
 }
 
-ByteProgress::ByteProgress(const char* verb)
-    : terminal_(is_bar_terminal()), verb_(verb), start_(Clock::now()) {}
+ByteProgress::ByteProgress(const char* verb, int64_t first)
+    : terminal_(is_bar_terminal()), verb_(verb), first_(first), start_(Clock::now()) {}
 ByteProgress::~ByteProgress() { clear(); }
 
 void ByteProgress::update(int64_t done, int64_t total) {
@@ -145,7 +145,7 @@ void ByteProgress::update(int64_t done, int64_t total) {
   if (!terminal_ || seconds < kWorthReporting || (drawn_ && seconds_since(last_drawing_) < 0.1))
     return;
   const std::string line =
-      bar_line(done, total, bytes_text(done, total, seconds), terminal_columns());
+      bar_line(done, total, bytes_text(done, total, seconds, first_), terminal_columns());
   std::fprintf(raw_stderr(), "%s%s", kClearLine, line.c_str());
   drawn_ = true;
   last_drawing_ = Clock::now();
@@ -154,10 +154,11 @@ void ByteProgress::update(int64_t done, int64_t total) {
 void ByteProgress::finish() {
   clear();
   const double seconds = seconds_since(start_);
-  if (terminal_ || seconds < kWorthReporting || done_ == 0) return;
-  std::fprintf(stderr, "%s MiB %s in %s (%s MiB/s)\n", grouped(done_ >> 20).c_str(), verb_,
+  const int64_t mebibytes = (done_ - first_) >> 20;
+  if (terminal_ || seconds < kWorthReporting || done_ == first_) return;
+  std::fprintf(stderr, "%s MiB %s in %s (%s MiB/s)\n", grouped(mebibytes).c_str(), verb_,
                clock_time(seconds).c_str(),
-               grouped(std::llround(double(done_ >> 20) / seconds)).c_str());
+               grouped(std::llround(double(mebibytes) / seconds)).c_str());
 }
 
 void ByteProgress::clear() {

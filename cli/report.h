@@ -53,25 +53,26 @@ class Progress {
   std::chrono::steady_clock::time_point start_, last_drawing_;
 };
 
-/// "281 of 4,685 MiB  520 MiB/s  0:08 left".
-std::string bytes_text(int64_t done, int64_t total, double seconds);
+/// "281 of 4,685 MiB  520 MiB/s  0:08 left". first: the bytes that were done at 0 seconds.
+std::string bytes_text(int64_t done, int64_t total, double seconds, int64_t first = 0);
 
 /// Progress of bytes on stderr: on a terminal a bar, from the second second on; elsewhere one line
 /// at the end if it took as long: "4,685 MiB loaded in 0:09 (520 MiB/s)".
 class ByteProgress {
  public:
-  /// verb: "loaded", "written".
-  explicit ByteProgress(const char* verb);
+  /// verb: "loaded", "written". first: bytes that were done before, which do not count as fast.
+  explicit ByteProgress(const char* verb, int64_t first = 0);
   /// Removes the bar.
   ~ByteProgress();
   void update(int64_t done, int64_t total);
   void finish();
-
- private:
+  /// Removes the bar until the next update, for a line of another kind.
   void clear();
 
+ private:
   const bool terminal_;
   const char* verb_;
+  const int64_t first_;
   int64_t done_ = 0;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_, last_drawing_;

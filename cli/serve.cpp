@@ -179,6 +179,9 @@ void add_serve(CLI::App& app) {
       ->check(integer_from(1))
       ->capture_default_str();
   add_cache_flag(*command, o->model);
+  command->add_flag("--batch-invariant", o->server.engine.batch_invariant,
+                    "computes each text in the same way whatever runs beside it, so that with its "
+                    "seed it is the same alone and in a crowd; few or short texts take longer");
   command
       ->add_option("--api-key", o->server.api_keys,
                    "requests must have this key, or the one of WICK_API_KEY; may be repeated. "

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "hub.h"
 #include "input.h"
 #include "model.h"
 #include "places.h"
@@ -119,7 +120,8 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
   const auto o = std::make_shared<Options>();
   o->places.add(
       *command,
-      "a GGUF file, or a folder with one, with tokenizer.json or with a SigLIP's spiece.model",
+      "a GGUF file, a folder with one, with tokenizer.json or with a SigLIP's spiece.model, or a "
+      "model of the HuggingFace hub: ORG/NAME",
       {.most = 1, .description = "a file with the input (default: stdin)", .text_flag = "--text"});
   CLI::Option* text = command->add_option("--text", o->text, "the input, instead of a file's");
   add_tokenizer_pre_flag(*command, o->tokenizer_pre);
@@ -128,6 +130,7 @@ void add(CLI::App& app, const char* name, const char* description, const char* n
   command->add_flag("--lines", o->lines, lines)->needs(as_json)->excludes(text);
   command->callback([o, run] {
     o->places.settle();
+    o->places.path = fetch_argument(o->places.path, "", false);
     run(*o);
   });
 }

@@ -3,7 +3,8 @@ function(wick_require_packages)
   set(missing)
   foreach(need dnnl.hpp=libdnnl-dev cblas.h=libopenblas-dev hwy/highway.h=libhwy-dev sleef.h=libsleef-dev
           simdjson.h=libsimdjson-dev pcre2.h=libpcre2-dev utf8proc.h=libutf8proc-dev histedit.h=libedit-dev
-          png.h=libpng-dev jpeglib.h=libjpeg62-turbo-dev webp/demux.h=libwebp-dev CLI/CLI.hpp=libcli11-dev)
+          png.h=libpng-dev jpeglib.h=libjpeg62-turbo-dev webp/demux.h=libwebp-dev CLI/CLI.hpp=libcli11-dev
+          curl/curl.h=libcurl4-openssl-dev)
     string(REGEX MATCH "^(.+)=(.+)$" matched ${need})
     set(package ${CMAKE_MATCH_2})
     find_path(folder_of_${package} ${CMAKE_MATCH_1} NO_CACHE)

@@ -46,7 +46,8 @@ class Example {
   /// the CPU and the emulator.
   wick::LanguageModel load() {
     if (!load_.dtype) load_.dtype = load_.device.preferred_dtype();
-    wick::LanguageModel model = wick::load_model(path_, load_);
+    wick::LanguageModel model =
+        wick::load_model(wick::fetch_model(path_, {.device = load_.device}), load_);
     for (const std::string& warning : model.warnings) std::cerr << "warning: " << warning << "\n";
     std::cerr << model.facts().model_type << " on " << wick::to_string(load_.device) << " in "
               << wick::dtype_name(*load_.dtype) << "\n";

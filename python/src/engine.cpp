@@ -32,14 +32,15 @@ struct OwnedEngine {
 
 void make_engine(OwnedEngine* memory, const LanguageModel& model, int64_t sequences,
                  int64_t capacity, int64_t cache_tokens, int64_t chunk, int64_t queue,
-                 const std::string& kv, bool graphs) {
+                 const std::string& kv, bool graphs, bool batch_invariant) {
   const EngineOptions options{.sequences = sequences,
                               .capacity = capacity,
                               .cache_tokens = cache_tokens,
                               .chunk = chunk,
                               .queue = queue,
                               .kv = cache_type(kv),
-                              .graphs = graphs};
+                              .graphs = graphs,
+                              .batch_invariant = batch_invariant};
   std::unique_ptr<Engine> engine;
   {
     const ReleasedGil others_run;
@@ -80,6 +81,7 @@ EngineStream submit(OwnedEngine& owned, const std::vector<int64_t>& ids,
                         .stop_ids = options.stop_ids,
                         .grammar = grammar,
                         .skip_special = skip_special,
+                        .on_logits = options.on_logits,
                         .logprobs = logprobs,
                         .pixel_values = pixel_values,
                         .on_news = calling(std::move(on_news))};
@@ -124,7 +126,7 @@ void bind_engine(nb::module_& m) {
   nb::class_<OwnedEngine>(m, "_Engine", "An engine of C++.")
       .def("__init__", &make_engine, nb::arg("model"), nb::arg("sequences"), nb::arg("capacity"),
            nb::arg("cache_tokens"), nb::arg("chunk"), nb::arg("queue"), nb::arg("kv"),
-           nb::arg("graphs"))
+           nb::arg("graphs"), nb::arg("batch_invariant"))
       .def("submit", &submit, nb::arg("ids"), nb::arg("max_tokens").none(), nb::arg("stop"),
            nb::arg("grammar").none(), nb::arg("logprobs").none(), nb::arg("skip_special"),
            nb::arg("keywords"), nb::arg("pixel_values").none(), nb::arg("on_news").none())

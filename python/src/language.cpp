@@ -16,6 +16,7 @@
 #include "values.h"
 #include "wick/generate/chat_window.h"
 #include "wick/generate/session.h"
+#include "wick/load/fetch_model.h"
 #include "wick/load/load_model.h"
 #include "wick/models/forward.h"
 #include "wick/ops/shape.h"
@@ -395,6 +396,24 @@ LanguageModel load(const std::filesystem::path& path, const std::optional<Device
   return load_model(path.string(), options);
 }
 
+/// fetch_model, with functions of Python as DownloadOptions::progress and note. Ctrl-C ends it.
+std::string fetch(const std::string& model, const std::optional<DeviceArgument>& device,
+                  bool weights, const nb::object& progress, const nb::object& note) {
+  if (!hub_name_of(model)) return model;
+  FetchOptions options{.device = device ? Device(*device) : Device::best(), .weights = weights};
+  options.progress = [call = nb::handle(progress)](int64_t done, int64_t total) {
+    const nb::gil_scoped_acquire python;
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+    call(done, total);
+  };
+  options.note = [call = nb::handle(note)](const std::string& line) {
+    const nb::gil_scoped_acquire python;
+    call(line);
+  };
+  const ReleasedGil others_run;
+  return fetch_model(model, options);
+}
+
 }  // namespace
 
 void bind_language(nb::module_& m) {
@@ -409,14 +428,14 @@ void bind_language(nb::module_& m) {
   m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
         nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
         nb::arg("progress") = nb::none());
+  m.def("_fetch", &fetch, nb::arg("model"), nb::arg("device").none(), nb::arg("weights"),
+        nb::arg("progress"), nb::arg("note"));
   m.def(
-      "load_tokenizer",
+      "_load_tokenizer",
       [](const std::filesystem::path& path, const std::string& tokenizer_pre) {
         return load_tokenizer(path.string(), tokenizer_pre);
       },
-      nb::arg("path"), nb::arg("tokenizer_pre") = "", WithoutGil(),
-      "The tokenizer of a folder with tokenizer.json, or of a GGUF file. tokenizer_pre: the "
-      "pre-tokenizer of a GGUF file that names none or an unknown one, such as \"qwen2\".");
+      nb::arg("path"), nb::arg("tokenizer_pre"), WithoutGil());
 }
 
 }  // namespace wick::python

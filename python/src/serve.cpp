@@ -93,9 +93,10 @@ void make_server(OwnedServer* memory, const LanguageModel* model,
                  const std::string& tokenizer_pre, const std::string& host, int64_t port,
                  std::vector<std::string> api_keys, int64_t parallel, int64_t context,
                  int64_t cache_tokens, int64_t queue, int64_t chunk, const std::string& kv,
-                 std::vector<std::string> cors, std::vector<std::string> allow_host,
-                 int64_t max_connections, int64_t max_body, double max_time, int64_t max_models,
-                 double idle, double model_wait, nb::object log, bool log_prompts) {
+                 bool batch_invariant, std::vector<std::string> cors,
+                 std::vector<std::string> allow_host, int64_t max_connections, int64_t max_body,
+                 double max_time, int64_t max_models, double idle, double model_wait,
+                 nb::object log, bool log_prompts) {
   SourceOptions source{std::move(path), std::move(folder), load_options(device, dtype, nb::none())};
   source.load.progress = {};  // a thread of the server loads
   source.load.tokenizer_pre = tokenizer_pre;
@@ -111,7 +112,8 @@ void make_server(OwnedServer* memory, const LanguageModel* model,
                     .cache_tokens = cache_tokens,
                     .chunk = chunk,
                     .queue = queue,
-                    .kv = cache_type(kv)};
+                    .kv = cache_type(kv),
+                    .batch_invariant = batch_invariant};
   options.api_keys = std::move(api_keys);
   options.cors_origins = std::move(cors);
   options.allowed_hosts = std::move(allow_host);
@@ -154,8 +156,8 @@ void bind_server(nb::module_& m) {
            nb::arg("folder").none(), nb::arg("names"), nb::arg("device").none(),
            nb::arg("dtype").none(), nb::arg("tokenizer_pre"), nb::arg("host"), nb::arg("port"),
            nb::arg("api_keys"), nb::arg("parallel"), nb::arg("context"), nb::arg("cache_tokens"),
-           nb::arg("queue"), nb::arg("chunk"), nb::arg("kv"), nb::arg("cors"),
-           nb::arg("allow_host"), nb::arg("max_connections"), nb::arg("max_body"),
+           nb::arg("queue"), nb::arg("chunk"), nb::arg("kv"), nb::arg("batch_invariant"),
+           nb::arg("cors"), nb::arg("allow_host"), nb::arg("max_connections"), nb::arg("max_body"),
            nb::arg("max_time"), nb::arg("max_models"), nb::arg("idle"), nb::arg("model_wait"),
            nb::arg("log").none(), nb::arg("log_prompts"))
       .def(

@@ -15,8 +15,9 @@ from . import array_api as array_api, functional as functional, nn as nn, optim 
 from ._wick import *  # noqa: F403
 from .engine import Engine as Engine, EngineText as EngineText
 from .function import Function as Function
+from .hub import download as download
 from .images import ImageTextModel as ImageTextModel, load_image_text as load_image_text
-from .language import Chat as Chat, LanguageModel as LanguageModel, load as load
+from .language import Chat as Chat, LanguageModel as LanguageModel, load as load, load_tokenizer as load_tokenizer
 from .server import Server as Server, serve as serve
 
 __version__: str = vars(_wick)["__version__"]

@@ -10,7 +10,7 @@ from . import _wick
 from ._wick import Grammar
 from .language import LanguageModel, Message, _held_to, _limit, _stops
 
-_OF_SESSIONS = {"on_logits", "capacity", "cache_tokens", "chunk", "sequences", "each", "kv", "graphs"}  # not of a request
+_OF_SESSIONS = {"capacity", "cache_tokens", "chunk", "sequences", "each", "kv", "graphs"}  # not of a request
 _SLICE = 0.2  # seconds between two looks for Ctrl-C
 
 
@@ -119,7 +119,7 @@ class Engine:
     """
 
     def __init__(self, model: LanguageModel, *, sequences: int = 8, capacity: int | None = None, cache_tokens: int | None = None,
-                 chunk: int = 512, queue: int = 256, kv: str | None = None, graphs: bool = True) -> None:
+                 chunk: int = 512, queue: int = 256, kv: str | None = None, graphs: bool = True, batch_invariant: bool = False) -> None:
         """
         sequences  the most texts that grow at once
         capacity   tokens of a text with its prompt; None: at most 4096 of the model's positions
@@ -129,9 +129,11 @@ class Engine:
         queue      the most requests that wait; submit refuses further ones
         kv         how the cache holds keys and values: "f16", "f8" or "q8_0"; None: as the model computes them
         graphs     captures steps that are alike once, and queues them at once
+        batch_invariant  computes a text in the same way whatever runs beside it, so that its tokens are the same alone and in
+                   a crowd in every dtype and on every device; few or short texts take longer then
         """
         self._model = model
-        self._engine = _wick._Engine(model, sequences, capacity or 0, cache_tokens or 0, chunk, queue, kv or "", graphs)
+        self._engine = _wick._Engine(model, sequences, capacity or 0, cache_tokens or 0, chunk, queue, kv or "", graphs, batch_invariant)
 
     def submit(self, prompt: str | Iterable[int] | Sequence[Message], *, max_tokens: int | None = None, stop: str | Sequence[str] = (),
                grammar: Grammar | None = None, logprobs: int | None = None, skip_special: bool = True,
@@ -146,8 +148,8 @@ class Engine:
         skip_special  leaves special tokens out of the text
         tools         of a chat: functions that the model may call, as LanguageModel.chat takes them
         template      of a chat: variables of the template
-        options       temperature, top_k, top_p, min_p, repetition_penalty, frequency_penalty, presence_penalty, logit_bias, seed and
-                      stop_ids, as of LanguageModel.generate
+        options       temperature, top_k, top_p, min_p, repetition_penalty, frequency_penalty, presence_penalty, logit_bias, seed,
+                      stop_ids and on_logits, as of LanguageModel.generate; the engine's thread calls on_logits
 
         Errors: ValueError for a prompt that is empty or too long; MemoryError if the queue is full.
         """

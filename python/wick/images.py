@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _wick
 from ._wick import Device, DType, Tensor
+from .hub import local_path
 from .language import Outputs, _ranked
 
 
@@ -43,9 +44,9 @@ class ImageTextModel(_wick._ImageTextModel):
 
 def load_image_text(path: str | PathLike[str], device: Device | str | None = None, dtype: DType | str | None = None,
                     progress: Callable[[int, int], object] | None = None) -> ImageTextModel:
-    """Loads a SigLIP or CLIP from a folder as the HuggingFace hub has it.
+    """Loads a SigLIP or CLIP from the HuggingFace hub, or from a folder as the hub has it.
 
-    path      the folder
+    path      the folder; or ORG/NAME[@REVISION], which wick.download brings if no folder has this name
     device    where it computes; None: the best device of this machine
     dtype     of the computation; None: the device's preferred one
     progress  is called with (bytes read, all bytes) after each tensor
@@ -53,4 +54,4 @@ def load_image_text(path: str | PathLike[str], device: Device | str | None = Non
     Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a model of
     another kind; MemoryError, before a weight is read, for a model larger than the device's memory.
     """
-    return ImageTextModel(_wick._load_image_text(path, device, dtype, progress))
+    return ImageTextModel(_wick._load_image_text(local_path(path, device), device, dtype, progress))

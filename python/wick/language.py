@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _wick
 from ._wick import Device, DType, Grammar, Session, Tensor, Tokenizer
+from .hub import local_path
 
 Message = dict[str, Any]
 
@@ -279,9 +280,12 @@ _document_options()
 
 def load(path: str | PathLike[str], device: Device | str | None = None, dtype: DType | str | None = None, positions: int = 0,
          progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "") -> LanguageModel:
-    """Loads a language model from a folder as the HuggingFace hub has it, or from a GGUF file.
+    """Loads a language model from the HuggingFace hub, from a folder as the hub has it, or from a GGUF file.
 
-    path           the folder or the file
+    wick.load("HuggingFaceTB/SmolLM2-135M-Instruct")
+
+    path           the folder or the file; or ORG/NAME[:FILE or TYPE][@REVISION], which wick.download brings if no file or folder has
+                   this name
     device         where it computes; None: the best device of this machine
     dtype          of the computation; None: the device's preferred one
     positions      the most tokens of a text; 0: as many as the model was trained for
@@ -289,6 +293,15 @@ def load(path: str | PathLike[str], device: Device | str | None = None, dtype: D
     tokenizer_pre  the pre-tokenizer of a GGUF file that names an unknown one or does not name it, such as "qwen2"
 
     Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a
-    family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory.
+    family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory; as wick.download.
     """
-    return LanguageModel(_wick._load(path, device, dtype, positions, tokenizer_pre, progress))
+    return LanguageModel(_wick._load(local_path(path, device), device, dtype, positions, tokenizer_pre, progress))
+
+
+def load_tokenizer(path: str | PathLike[str], tokenizer_pre: str = "") -> Tokenizer:
+    """The tokenizer of a folder with tokenizer.json, of a GGUF file, or of a model of the HuggingFace hub, whose weights stay there if it
+    has a folder.
+
+    tokenizer_pre  the pre-tokenizer of a GGUF file that names an unknown one or does not name it, such as "qwen2"
+    """
+    return _wick._load_tokenizer(local_path(path, weights=False), tokenizer_pre)

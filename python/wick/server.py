@@ -11,6 +11,7 @@ from types import TracebackType
 
 from . import _wick
 from ._wick import Device, DType
+from .hub import local_path
 from .language import LanguageModel
 
 _SLICE = 0.05  # seconds between two looks for Ctrl-C
@@ -98,7 +99,7 @@ class Server:
 def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: str | PathLike[str] | None = None,
           host: str = "127.0.0.1", port: int = 8080, name: str | None = None, alias: str | Sequence[str] = (),
           api_key: str | Sequence[str] | None = None, parallel: int = 8, context: int | None = None,
-          cache_tokens: int | None = None, queue: int = 256, chunk: int = 512, kv: str | None = None,
+          cache_tokens: int | None = None, queue: int = 256, chunk: int = 512, kv: str | None = None, batch_invariant: bool = False,
           cors: str | Sequence[str] = (), allow_host: str | Sequence[str] = (), max_connections: int = 512, max_body: int = 32,
           max_time: float = 3600, max_models: int = 1, idle: float | None = None, model_wait: float = 300, drain: float = 30,
           device: Device | str | None = None, dtype: DType | str | None = None, tokenizer_pre: str = "",
@@ -110,7 +111,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
 
     A script that only serves waits for Ctrl-C: wick.serve("model.gguf").wait()
 
-    model            a LanguageModel, which the program may go on using, or the path of one
+    model            a LanguageModel, which the program may go on using, or the path or the name on the hub of one, as of wick.load
     models           a folder whose models are served too, or alone, each loaded when a request names it
     host, port       where it takes connections; port 0: any free one, which server.port tells
     name, alias      the model's id, and further names; without name the name of its file or folder, "wick" for a LanguageModel
@@ -120,6 +121,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
     cache_tokens     tokens of all texts together that the cache has room for; None: parallel times context
     queue, chunk     texts that wait, and tokens of prompts that are read between two steps, as of wick.Engine
     kv               how the cache holds keys and values: "f16", "f8" or "q8_0"; None: as the model computes them
+    batch_invariant  computes each text in the same way whatever runs beside it, as of wick.Engine
     cors             origins whose pages may send requests; "*": all
     allow_host       names that clients may reach the server by, beside localhost, host and addresses; "*": any
     max_connections  connections at once
@@ -136,7 +138,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
     outside its range; as wick.load and wick.Engine.
     """
     given = model if isinstance(model, LanguageModel) else None
-    path = None if given is not None or model is None else os.fspath(model)  # type: ignore[arg-type]
+    path = None if given is not None or model is None else os.fspath(local_path(model, device))  # type: ignore[arg-type]
     if path is None and given is None:
         if models is None:
             raise TypeError("serve: expected a model, its path, or models=FOLDER")
@@ -147,7 +149,7 @@ def serve(model: LanguageModel | str | PathLike[str] | None = None, *, models: s
         idle = 0.0 if models is None else _IDLE_SECONDS
     server = Server(_wick._Server(
         given, path, models, [name or "", *_texts("alias", alias)], device, dtype, tokenizer_pre, host, port, keys, parallel,
-        context or 0, cache_tokens or 0, queue, chunk, kv or "", _texts("cors", cors), _texts("allow_host", allow_host),
+        context or 0, cache_tokens or 0, queue, chunk, kv or "", batch_invariant, _texts("cors", cors), _texts("allow_host", allow_host),
         max_connections, max_body, max_time, max_models, idle, model_wait, log, log_prompts), drain)
     try:
         while not server._server.wait_until_ready(_SLICE):

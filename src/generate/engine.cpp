@@ -302,7 +302,8 @@ struct Engine::Worker {
         const Job& next = *waiting.front();
         const std::vector<int64_t>& prompt =
             next.suspended ? next.suspended->prompt : next.request.prompt;
-        if (!running.empty() && !slots->has_room_for(int64_t(prompt.size()))) return;
+        if (!running.empty() && !slots->has_room_for(int64_t(prompt.size()), most_tokens(next)))
+          return;
         slot = slots->place_for(prompt, bool(next.request.pixel_values));
         if (!slot) return;
         job = std::move(waiting.front());
@@ -323,7 +324,9 @@ struct Engine::Worker {
                                                   .seed = *one.request.seed,
                                                   .logprobs = one.request.logprobs,
                                                   .pixel_values = one.request.pixel_values,
-                                                  .grammar = grammar_of(one)});
+                                                  .grammar = grammar_of(one),
+                                                  .on_logits = one.request.on_logits,
+                                                  .most = most_tokens(one)});
         reading.push_back(id);
         {
           const std::lock_guard lock(one.stream->mutex);
@@ -360,6 +363,13 @@ struct Engine::Worker {
       waiting.push_front(std::move(found->second));
       running.erase(found);
     }
+  }
+
+  /// The tokens that a text can have in the cache at its end.
+  int64_t most_tokens(const Job& job) const {
+    const int64_t prompt = int64_t(job.request.prompt.size());
+    return prompt +
+           std::min(job.request.max_tokens.value_or(options.capacity), options.capacity - prompt);
   }
 
   std::optional<GrammarState> grammar_of(const Job& job) const {
@@ -421,7 +431,7 @@ struct Engine::Worker {
   /// Adds a token to its text.
   void take(const Slots::Drawn& drawn) {
     Job& job = *running.at(drawn.text);
-    if (drawn.id < 0) {
+    if (drawn.id < 0 || drawn.error) {
       fail_job(drawn.text, error_of(drawn));
       return;
     }

@@ -35,7 +35,8 @@ std::unique_ptr<ModelCache> make_cache(const CausalModel& model, const EngineOpt
   CacheOptions all{.sequences = options.sequences,
                    .capacity = options.capacity,
                    .chunk = images && images->prompt_is_prefix ? options.capacity : options.chunk,
-                   .type = options.kv};
+                   .type = options.kv,
+                   .spans_capacity = options.batch_invariant};
   CacheOptions one = all;
   one.sequences = one.blocks = 1, one.block = kBlock;
   const bool in_blocks = model.make_cache(one)->has_blocks_alone();
@@ -79,11 +80,24 @@ int64_t Slots::used_positions() const {
   return used;
 }
 
-bool Slots::has_room_for(int64_t tokens) const {
+bool Slots::has_room_for(int64_t prompt, int64_t most) const {
   if (!in_blocks_) return true;
+  if (options_.batch_invariant) {  // no text may be suspended: it would be read in other parts
+    int64_t blocks = ceil_div(most, kBlock);
+    for (const Slot& slot : slots_) blocks += slot.busy ? ceil_div(slot.text.most, kBlock) : 0;
+    return blocks <= positions_ / kBlock;
+  }
   int64_t blocks = cache_->free_blocks();
   for (const Kept& kept : kept_) blocks += int64_t(kept.blocks.size());
-  return ceil_div(tokens + 1, kBlock) <= blocks;
+  return ceil_div(prompt + 1, kBlock) <= blocks;
+}
+
+/// Of the tokens that a prompt has in common with a text, whose first `prompt` tokens were read, the
+/// number that the prompt can go on from.
+int64_t Slots::usable(int64_t common, int64_t prompt) const {
+  if (!options_.batch_invariant) return common;
+  const int64_t read = std::min(common, prompt);
+  return in_blocks_ ? read - read % options_.chunk : 0;
 }
 
 /// The tokens of a prompt that a slot's cache holds, at most all but the last one, which must be
@@ -139,6 +153,7 @@ int64_t Slots::begin(int64_t number, Text text) {
 /// with. Returns the tokens that it holds then.
 int64_t Slots::keep_beginning(int64_t number, const Slot& before) {
   const std::vector<int64_t>& prompt = at(number).text.prompt;
+  if (options_.batch_invariant) return cache_->truncate(number, 0);
   int64_t kept = shared_with(before, prompt);
   Origin other{-1, kept + kLeastCopied - 1};
   for (int64_t i = 0; i < size(); i++)
@@ -159,12 +174,16 @@ int64_t Slots::share_beginning(int64_t number) {
   Kept* best = nullptr;
   int64_t shared = 0;
   for (Kept& kept : kept_) {
-    const int64_t common = common_tokens(kept.tokens, int64_t(kept.tokens.size()), prompt);
-    if (std::min(common, most) > shared) best = &kept, shared = std::min(common, most);
+    const int64_t common =
+        usable(std::min(common_tokens(kept.tokens, int64_t(kept.tokens.size()), prompt), most),
+               kept.prompt);
+    if (common > shared) best = &kept, shared = common;
   }
   Origin other{-1, shared + kLeastCopied - 1};
   for (int64_t i = 0; i < size(); i++)
-    if (const int64_t common = shared_with(at(i), prompt); i != number && common > other.tokens)
+    if (const int64_t common =
+            usable(shared_with(at(i), prompt), int64_t(at(i).tokens.size()) - at(i).drawn);
+        i != number && common > other.tokens)
       other = {i, common};
   if (other.slot >= 0) {
     const std::vector<int64_t> held = cache_->hold(other.slot, other.tokens);
@@ -184,6 +203,7 @@ int64_t Slots::share_beginning(int64_t number) {
 /// Keeps the tokens of a slot's text, which has ended, in place of beginnings of it.
 void Slots::keep(Slot& slot, int64_t number) {
   if (!slot.places.empty() || slot.cached == 0) return;  // placeholders stand for any image
+  const int64_t prompt = std::min(slot.cached, int64_t(slot.tokens.size()) - slot.drawn);
   slot.tokens.resize(size_t(slot.cached));
   std::erase_if(kept_, [&](const Kept& kept) {
     const int64_t length = int64_t(kept.tokens.size());
@@ -191,7 +211,7 @@ void Slots::keep(Slot& slot, int64_t number) {
     cache_->release(kept.blocks);
     return true;
   });
-  kept_.push_back({std::move(slot.tokens), cache_->hold(number, slot.cached), ++clock_});
+  kept_.push_back({std::move(slot.tokens), cache_->hold(number, slot.cached), prompt, ++clock_});
 }
 
 /// Drops the kept tokens that were used least lately. False if there are none.
@@ -293,9 +313,10 @@ void Slots::write_masks(int64_t first, int64_t count) {
   }
 }
 
-/// Whether the slot's prompt is read apart from others: its images' features and prefix are its own.
+/// Whether the slot's prompt is read apart from others: its images' features and prefix are its own,
+/// and so is the computation if it must not depend on others.
 bool Slots::is_read_alone(int64_t number) const {
-  return has_prefixes_ || !at(number).places.empty();
+  return options_.batch_invariant || has_prefixes_ || !at(number).places.empty();
 }
 
 /// The slots to read at once with this one: each computes the same number of tokens, some of them
@@ -371,6 +392,7 @@ bool Slots::has_room_for(const Together& group) {
 Slots::Reading Slots::read(int64_t text, int64_t most) {
   const NoGrad off;
   const int64_t own = slot_of(text);
+  if (options_.batch_invariant) most = options_.chunk;  // parts begin at multiples of it
   Together group = read_together(own, most);
   if (group.count > 1 && !has_room_for(group)) group = {own, 1, most};
   while (group.count == 1 && !has_room_for(group))
@@ -404,7 +426,7 @@ Slots::Reading Slots::read(int64_t text, int64_t most) {
   const Tensor logits =
       model_->logits(index_select(hidden, 0, Tensor::from(last_rows, hidden.device())));
   SampledRows rows = sampled_.rows(group.first, group.count);
-  rows.append(rows.draw(logits));
+  rows.append(rows.draw(changed(group.first, group.count, logits)));
   reading.drawn = drawn(group.first, group.count, logits);
   return reading;
 }
@@ -476,15 +498,15 @@ void Slots::pack() {
 }
 
 bool Slots::can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const {
-  bool draws = true, scores = false, has_earlier = false;
+  bool draws = true, reads_logits = false, has_earlier = false;
   for (int64_t i = 0; i < rows; i++) {
     draws = draws && at(i).draws;
-    scores = scores || (at(i).draws && at(i).text.logprobs);
+    reads_logits = reads_logits || (at(i).draws && (at(i).text.logprobs || at(i).text.on_logits));
     has_earlier = has_earlier || ends[size_t(i)] > 1;
     if (ends[size_t(i)] > model_->positions()) return false;
   }
   // States of slots that stay as they are need a number of the host's.
-  return uses_graphs_ && !scores && has_earlier && (draws || !cache_->keeps_states());
+  return uses_graphs_ && !reads_logits && has_earlier && (draws || !cache_->keeps_states());
 }
 
 /// The record of the steps that launch the same kernels as this one.
@@ -542,13 +564,36 @@ Tensor Slots::queue_step(int64_t rows, const std::vector<int64_t>& ends) {
       1));
 }
 
+/// The logits [count, V] of slots first ... first + count - 1 as the texts' on_logits leave them.
+Tensor Slots::changed(int64_t first, int64_t count, const Tensor& logits) {
+  std::vector<Tensor> rows;
+  bool changes = false;
+  for (int64_t i = 0; i < count; i++) {
+    Slot& slot = at(first + i);
+    rows.push_back(narrow(logits, 0, i, 1));
+    if (!slot.draws || !slot.text.on_logits) continue;
+    try {
+      Tensor own = slot.text.on_logits(rows.back());
+      check(own.dtype() == logits.dtype(), ErrorCode::kDTypeMismatch, "on_logits", "expected ",
+            dtype_name(logits.dtype()), ", got ", dtype_name(own.dtype()));
+      check(own.shape() == rows.back().shape(), ErrorCode::kShapeMismatch, "on_logits",
+            "expected logits ", rows.back().shape(), ", got ", own.shape());
+      rows.back() = std::move(own);
+      changes = true;
+    } catch (...) {
+      slot.error = std::current_exception();  // of this text alone
+    }
+  }
+  return changes ? cat(rows, 0) : logits;
+}
+
 std::vector<Slots::Drawn> Slots::step() {
   const NoGrad off;
   clock_++;
   int64_t rows = 0;
   std::vector<int64_t> starts, ends;
   do {
-    pack();
+    if (!options_.batch_invariant) pack();
     int64_t last = -1;
     for (int64_t i = 0; i < size(); i++)
       if (at(i).draws) last = i;
@@ -556,6 +601,7 @@ std::vector<Slots::Drawn> Slots::step() {
     rows = 1;
     while (rows <= last) rows *= 2;  // few sizes of steps, which graphs can have captured
     rows = uses_graphs_ ? std::min(rows, size()) : last + 1;
+    if (options_.batch_invariant) rows = size();
     starts.clear(), ends.clear();
     for (int64_t i = 0; i < rows; i++) {
       const Slot& slot = at(i);
@@ -571,7 +617,7 @@ std::vector<Slots::Drawn> Slots::step() {
   if (!runs_captured(rows, ends)) {
     logits = queue_step(rows, ends);
     SampledRows own = sampled_.rows(0, rows);
-    own.append(own.draw(logits));
+    own.append(own.draw(changed(0, rows, logits)));
   }
   return drawn(0, rows, logits);
 }

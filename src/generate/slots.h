@@ -31,21 +31,24 @@ class Slots {
     std::optional<int64_t> logprobs;
     Tensor pixel_values;
     std::optional<GrammarState> grammar;
+    std::function<Tensor(const Tensor& logits)> on_logits;  // as of EngineRequest
+    int64_t most = 0;   // tokens that it can have, its prompt included
     int64_t drawn = 0;  // of the prompt's tokens, if it was suspended
   };
   /// A token that was drawn, or a mark of sample.
   struct Drawn {
     int64_t text, id;
     std::optional<ScoredToken> score;
-    std::exception_ptr error;  // of the text's grammar
+    std::exception_ptr error;  // of the text's grammar or on_logits
     bool ends = false;         // the grammar allows no further token
   };
 
   int64_t size() const { return int64_t(slots_.size()); }
   /// The tokens of a text that has not ended: its prompt and those that were drawn.
   const std::vector<int64_t>& tokens(int64_t text) const { return at(slot_of(text)).tokens; }
-  /// Whether the pool has room for a prompt and a token, now or once kept tokens are dropped.
-  bool has_room_for(int64_t tokens) const;
+  /// Whether the pool has room for a prompt and a token, now or once kept tokens are dropped; for a
+  /// text of `most` tokens, if texts do not depend on those beside them.
+  bool has_room_for(int64_t prompt, int64_t most) const;
   /// The free slot to begin a text in: one that holds most of its prompt, else the one that was
   /// used least lately; missing if all are busy. It may wait: a text that is being read has the
   /// same beginning, which is copied once it is there.
@@ -86,7 +89,7 @@ class Slots {
     Tensor features;              // of images, [places, hidden_size]
     std::vector<int64_t> places;  // of images' tokens
     int64_t used = 0;             // when
-    std::exception_ptr error;     // of the grammar's mask
+    std::exception_ptr error;     // of the grammar's mask or on_logits
   };
   /// A captured step of the first `rows` slots.
   struct Captured {
@@ -101,12 +104,14 @@ class Slots {
   /// The tokens of a text that has ended, in blocks of the pool.
   struct Kept {
     std::vector<int64_t> tokens, blocks;
+    int64_t prompt;  // tokens that were read rather than drawn
     int64_t used;
   };
   const Slot& at(int64_t slot) const { return slots_[size_t(slot)]; }
   Slot& at(int64_t slot) { return slots_[size_t(slot)]; }
   int64_t slot_of(int64_t text) const;
   static int64_t shared_with(const Slot& slot, const std::vector<int64_t>& prompt);
+  int64_t usable(int64_t common, int64_t prompt) const;
   int64_t keep_beginning(int64_t number, const Slot& before);
   int64_t share_beginning(int64_t number);
   void keep(Slot& slot, int64_t number);
@@ -132,6 +137,7 @@ class Slots {
   Captured& step_like_this(int64_t rows);
   bool runs_captured(int64_t rows, const std::vector<int64_t>& ends);
   Tensor queue_step(int64_t rows, const std::vector<int64_t>& ends);
+  Tensor changed(int64_t first, int64_t count, const Tensor& logits);
   std::vector<Drawn> drawn(int64_t first, int64_t count, const Tensor& logits);
 
   std::shared_ptr<const CausalModel> model_;

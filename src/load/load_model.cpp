@@ -198,10 +198,9 @@ Tensor LanguageModel::embed(const std::string& text) const {
 
 std::string model_path(const std::string& path) {
   if (!is_there(path))
-    fail_file(
-        ENOENT, path,
-        "no such file or folder; `hf download ORG/NAME --local-dir FOLDER` gets a model of the "
-        "HuggingFace hub, scripts/fetch-smollm2 a small one");
+    fail_file(ENOENT, path,
+              "no such file or folder; a model of the HuggingFace hub is ORG/NAME[:FILE or "
+              "TYPE][@REVISION]");
   if (!is_folder(path) || is_there(path + "/model.safetensors") ||
       is_there(path + "/model.safetensors.index.json"))
     return path;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "hub/repository_cache.h"
 #include "wick/io/file.h"
 
 namespace wick {
@@ -22,6 +23,8 @@ bool is_later_part(const std::string& name) {
 std::string model_name(const std::string& path) {
   fs::path name = fs::absolute(path).lexically_normal();
   if (!name.has_filename()) name = name.parent_path();
+  if (std::string repository = hub::repository_of_snapshot(name); !repository.empty())
+    return repository;
   return name.extension() == ".gguf" ? name.stem().string() : name.filename().string();
 }
 

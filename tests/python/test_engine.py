@@ -147,3 +147,23 @@ def test_a_fork_drops_an_engine_without_its_thread(folder):  # noqa: F811
     done = subprocess.run([sys.executable, "-c", FORK, folder], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "PYTHONPATH": str(pathlib.Path(wick.__file__).resolve().parents[1])})
     assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+def test_a_request_changes_its_own_logits(folder):  # noqa: F811
+    model = wick.load(folder, device="cpu", dtype="f32")
+    engine = wick.Engine(model, sequences=2, batch_invariant=True)
+
+    def only_k(logits):
+        return wick.where(wick.arange(48, device="cpu") == model.tokenizer.id_of("k"), logits, wick.full([], -float("inf"), device="cpu"))
+
+    def fails(logits):
+        raise KeyError("mine")
+
+    changed = engine.submit("abc", max_tokens=4, on_logits=only_k, **GREEDY)
+    plain = engine.submit("abc", max_tokens=4, **GREEDY)
+    failing = engine.submit("abc", max_tokens=4, on_logits=fails, **GREEDY)
+    assert changed.finish() == "kkkk"
+    assert plain.finish() == alone(model, "abc", 4)
+    with pytest.raises(KeyError, match="mine"):
+        failing.finish()
+    assert engine.submit("abc", max_tokens=4, **GREEDY).finish() == plain.text

@@ -6,6 +6,9 @@
       and between tokens.
   load.py first URL --streams 32 --prompt 512
       The time to the first token of one prompt alone, and while other texts are streamed.
+  load.py alike URL --prompts 32 --prompt 300 --tokens 64
+      Asks for texts one after the other, then for all of them at once. Prints how many are the same, and the largest
+      difference of a token's log probability up to where they part. --same: exit status 1 unless all are the same.
   load.py soak URL --clients 64 --minutes 10 [--pid N]
       Clients that also hang up, read slowly, send bodies that lie about their length, or break JSON. Every whole answer must
       be the one that its prompt had alone. At the end the server must be idle, and with --pid no larger than after the
@@ -36,6 +39,7 @@ class Failed(Exception):
 class Answer:
     text: str = ""
     tokens: int = 0
+    logprobs: list = dataclasses.field(default_factory=list)  # (token, log probability), if the request asks for them
     first: float = 0.0  # seconds until the first token
     gaps: list = dataclasses.field(default_factory=list)  # seconds between events
     finish: str | None = None
@@ -117,6 +121,8 @@ class Server:
                         answer.gaps.append(now - last)
                     last = now
                     answer.text += choice.get("text") or ""
+                    if scores := choice.get("logprobs"):
+                        answer.logprobs += zip(scores["tokens"], scores["token_logprobs"], strict=True)
                     answer.finish = choice.get("finish_reason") or answer.finish
         raise Failed("the stream ended without its last event")
 
@@ -192,6 +198,26 @@ async def first(server, options):
     await asyncio.gather(*streams)
     ratio = statistics.median(beside) / statistics.median(alone)
     print(f"first token of {options.prompt} tokens: alone {spread(alone)}; beside {options.streams} streams {spread(beside)}: {ratio:.2f} times")
+
+
+async def alike(server, options):
+    rng = random.Random(options.seed)
+    prompts = [server.prompt(rng.randrange(1, options.prompt + 1), rng) for _ in range(options.prompts)]
+    same, scored, largest = {}, 0, 0.0
+    for more in ({}, {"logprobs": 1}):
+        alone = [await server.complete(prompt, options.tokens, **more) for prompt in prompts]
+        together = await asyncio.gather(*(server.complete(prompt, options.tokens, **more) for prompt in prompts))
+        same["texts with scores" if more else "texts"] = sum(a.text == b.text for a, b in zip(alone, together, strict=True))
+        for one, other in zip(alone, together, strict=True):
+            for (token, logprob), (other_token, other_logprob) in zip(one.logprobs, other.logprobs):
+                scored += 1
+                largest = max(largest, abs(logprob - other_logprob) if token == other_token else 0)
+                if token != other_token:
+                    break
+    print(", ".join(f"{count} of {len(prompts)} {what} the same alone and together" for what, count in same.items())
+          + f"; log probabilities of {scored} tokens differ by at most {largest:.2e}")
+    if options.same and (largest > 0 or min(same.values()) < len(prompts)):
+        raise Failed("texts depend on those beside them")
 
 
 class Process:
@@ -338,7 +364,7 @@ class Soak:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", choices=("crowd", "first", "soak"))
+    parser.add_argument("job", choices=("crowd", "first", "alike", "soak"))
     parser.add_argument("url")
     parser.add_argument("--model", help="its name, where the server has several")
     parser.add_argument("--key", default=os.environ.get("WICK_API_KEY", ""))
@@ -351,7 +377,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--settle", type=float, default=2.0, help="seconds that the streams have before the first measurement")
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--prompts", type=int, default=32, help="different prompts of soak")
+    parser.add_argument("--prompts", type=int, default=32, help="different prompts of alike and soak")
+    parser.add_argument("--same", action="store_true", help="alike: fails unless all texts are the same")
     parser.add_argument("--pid", type=int, help="the server's process")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -360,7 +387,7 @@ def main():
         if options.job == "soak":
             asyncio.run(Soak(server, options).run())
         else:
-            asyncio.run({"crowd": crowd, "first": first}[options.job](server, options))
+            asyncio.run({"crowd": crowd, "first": first, "alike": alike}[options.job](server, options))
     except (Failed, OSError, asyncio.IncompleteReadError) as error:
         print(f"load.py: {error}", file=sys.stderr)
         sys.exit(1)

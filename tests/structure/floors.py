@@ -16,15 +16,16 @@ FLOORS = {
     "core": (2, _BELOW_CORE),
     "ops": (3, _BELOW_CORE | {"core"}),
     "io": (4, _BELOW_FOUR),
+    "hub": (4, {"base"}),
     "text": (4, _BELOW_FOUR),
     "media": (4, _BELOW_FOUR),
     "nn": (4, _BELOW_FOUR),
     "doctor": (5, _BELOW_FOUR | {"io"}),
     "models": (5, _BELOW_FOUR | {"text", "media", "nn"}),  # a model takes named tensors and a config, not paths: no io
-    "load": (6, _BELOW_FOUR | {"io", "text", "media", "nn", "models"}),
-    "generate": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
-    "train": (7, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load"}),
-    "serve": (8, _BELOW_FOUR | {"io", "text", "media", "nn", "models", "load", "generate"}),
+    "load": (6, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models"}),
+    "generate": (7, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models", "load"}),
+    "train": (7, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models", "load"}),
+    "serve": (8, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models", "load", "generate"}),
 }
 USERS = {"cli", "python", "examples", "bench"}  # floor 9: include/wick and themselves
 BACKEND_MAY_INCLUDE = _BELOW_CORE

@@ -32,14 +32,15 @@ struct KeyBlocks {
   int32 count, shift;  // N; a block has 2^shift keys
   uint32 pool;         // blocks
 
-  /// The rows from a key's number to its place; the same for all of its block.
-  WICK_DEVICE int64 moved(int32 b, int32 key) const {
+  /// The rows from a key's number to its place; the same for all of its block. Kernels ask for it a
+  /// step before they need it, since they would wait for the table.
+  WICK_DEVICE int32 moved(int32 b, int32 key) const {
     if (!table) return 0;
     int32 at = key >> shift;
     if (at >= count) at = count - 1;
     const int64 id = table[b * strides[0] + at * strides[1]];
     const int32 block = uint64(id) < pool ? int32(id) : 0;
-    return int64(block - at) * (int64(1) << shift);
+    return (block - at) * (int32(1) << shift);
   }
   /// The first of `keys` keys, a power of two of at most a block, one of which is `key`.
   WICK_DEVICE int32 first_of(int32 key, int32 keys) const { return table ? key & -keys : key; }

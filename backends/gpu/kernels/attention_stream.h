@@ -152,11 +152,19 @@ struct SdpaStream {
     if (first < place.first_key) first = place.first_key;
     if (end > place.first_key + a.split_length) end = place.first_key + a.split_length;
 
+    const auto key_of = [&](int base, int u) {
+      const int s = base + u * kGroups;
+      return s < end ? s : end - 1;
+    };
+    int32 moved[kUnroll];
+    if (first < end)
+      for (int u = 0; u < kUnroll; u++)
+        moved[u] = a.shape.blocks.moved(place.b, key_of(first + group, u));
     for (int base = first + group; base - group < end; base += kUnroll * kGroups) {
       C k[kUnroll][kElements], v[kUnroll][kElements];
       for (int u = 0; u < kUnroll; u++) {
-        const int s = base + u * kGroups < end ? base + u * kGroups : end - 1;
-        const int64 row = s + a.shape.blocks.moved(place.b, s);
+        const int64 row = key_of(base, u) + moved[u];
+        moved[u] = a.shape.blocks.moved(place.b, key_of(base + kUnroll * kGroups, u));
         load(keys, row, lane, a.shape.head_dim, a.aligned, k[u]);
         load(values, row, lane, a.shape.value_dim, a.aligned, v[u]);
       }

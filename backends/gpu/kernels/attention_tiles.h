@@ -444,15 +444,16 @@ struct SdpaTiles {
     constexpr bool kAhead = P::K::kFetchesAhead;
     const KeyBlocks& blocks = a.shape.blocks;
     const int first_tile = blocks.first_of(range.first, P::kKeys);
-    int64 moved = 0;  // of the tile, and of the next one
+    int32 moved = 0, next = 0;  // of the tile, and of the next one
     if (range.first < range.end) {
       moved = blocks.moved(place.b, first_tile);
+      next = blocks.moved(place.b, first_tile + P::kKeys);
       k.fetch(ctx, keys_at, first_tile, range.end, moved);
       if (kAhead) v.fetch(ctx, values_at, first_tile, range.end, moved);
     }
     WICK_ROLL
     for (int tile = first_tile; tile < range.end; tile += P::kKeys) {
-      const int64 next = blocks.moved(place.b, tile + P::kKeys);
+      const int32 after = blocks.moved(place.b, tile + 2 * P::kKeys);
       k.deliver(ctx, keys_at);
       if (kAhead) k.fetch(ctx, keys_at, tile + P::kKeys, range.end, next);
       ctx.sync_shared();  // and all are done with the values before
@@ -464,7 +465,7 @@ struct SdpaTiles {
       ctx.sync_shared();  // and all are done with the keys
       if (!kAhead && tile + P::kKeys < range.end)
         k.fetch(ctx, keys_at, tile + P::kKeys, range.end, next);
-      moved = next;
+      moved = next, next = after;
       if (!has_rows) continue;
       const bool whole = range.all_first <= tile && tile + P::kKeys <= range.all_end;
       WICK_UNROLL

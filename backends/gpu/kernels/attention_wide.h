@@ -52,7 +52,7 @@ struct SdpaWide {
     C weighted[kRows][kColumns] = {};
     WICK_ROLL
     for (int tile = a.shape.blocks.first_of(first, kKeys); tile < end; tile += kKeys) {
-      const int64 moved = a.shape.blocks.moved(place.b, tile);
+      const int32 moved = a.shape.blocks.moved(place.b, tile);
       score(ctx, shared, a, place, tile, moved, end);
       weigh(ctx, shared, a, place, seen, tile, end, state);
       WICK_UNROLL
@@ -103,7 +103,7 @@ struct SdpaWide {
   /// number, to shared.weights. A thread computes 2 x 2 of them.
   template <class Ctx>
   static WICK_DEVICE void score(const Ctx& ctx, Shared<Ctx>& shared, const Args& a,
-                                const QueryRows& place, int tile, int64 moved, int end) {
+                                const QueryRows& place, int tile, int32 moved, int end) {
     constexpr int kHalfKeys = kKeys / 2, kHalfRows = kRows / 2;
     static_assert(kHalfKeys * kHalfRows == kThreads);
     const int key = ctx.thread() % kHalfKeys, row = ctx.thread() / kHalfKeys;

@@ -1,6 +1,8 @@
 // y = x wᵀ of a few rows on matrix units: f16 and bf16 x, weights in blocks, which are rounded to
 // x's type. A lane reads whole runs of the weights and decodes them in its registers: k is in
-// another order than in memory, the same for both operands.
+// another order than in memory, the same for both operands. A launch before the product writes x in
+// that order: read as it is, each lane of a load would have a cache line of its own, and these
+// look-ups would take more time than the weights.
 #pragma once
 #include "device/mma.h"
 #include "kernels/linear.h"
@@ -8,16 +10,82 @@
 
 namespace wick::gpu {
 
+/// How x [m, k] lies for the product: for each span of k, which is the next piece of a wave, its
+/// steps one after the other, of each the tiles of 16 rows, of each the packs of the lanes.
+template <class F>
+struct DirectOrder {
+  using Unit = UnitOfWeights<F>;
+  static constexpr int kUnit = blocks::kRun * Unit::kRuns;  // elements
+  static constexpr int kSteps = kUnit / 8;                  // of a span
+  template <class M>
+  static constexpr int kSpan = 2 * M::kDirectProducts* kUnit;
+  /// Spans of no device are shorter, and no device has more bytes of a step and a tile.
+  static constexpr int kShortestSpan = 2 * kUnit, kMaxStepBytes = 64 * 16;
+
+  /// Packs of a step and a tile.
+  template <class Ctx>
+  static constexpr int kStepPacks = Ctx::Matrix::kDirectPacks* Ctx::kWave;
+  /// The first element of pack p of a lane.
+  template <class M>
+  static WICK_DEVICE int k_of(int span, int step, int lane, int p) {
+    const int unit = (span + M::direct_k(lane, p) / 8 * kUnit) / kUnit;
+    return Unit::run_of(unit, step / 4) * blocks::kRun + step % 4 * 8;
+  }
+  static int64 spans(int64 k) { return ceil_div<int64>(k, kShortestSpan); }
+  static int64 bytes(int64 k, int64 tiles) { return spans(k) * kSteps * tiles * kMaxStepBytes; }
+};
+
+// to = x in the order of DirectOrder, with zeros for rows and elements that are not there. Block: a
+// span.
+template <class F, class T>
+struct OrderRows {
+  static constexpr bool kUsesMatrix = true;  // the order is of its operands
+  using Order = DirectOrder<F>;
+  struct Args {
+    const T* x;
+    int64 x_row;
+    void* to;
+    int32 m, k, tiles, spans;
+  };
+  static constexpr int kThreads = 256;
+  static constexpr int threads(int) { return kThreads; }
+  static Grid grid(int, const Args& a) { return {a.spans}; }
+  template <class Ctx>
+  struct Shared {};
+
+  template <class Ctx>
+  static WICK_DEVICE void run(const Ctx& ctx, Shared<Ctx>&, const Args& a) {
+    using M = typename Ctx::Matrix;
+    using Words = typename Ctx::Words;
+    constexpr int kStepPacks = Order::template kStepPacks<Ctx>;
+    const int span = ctx.block().x * Order::template kSpan<M>;
+    if (span >= a.k) return;
+    const int count = Order::kSteps * a.tiles * kStepPacks;
+    Words* const to = static_cast<Words*>(a.to) + int64(ctx.block().x) * count;
+    for (int i = ctx.thread(); i < count; i += kThreads) {
+      const int lane = i % Ctx::kWave, p = i / Ctx::kWave % M::kDirectPacks;
+      const int tile = i / kStepPacks % a.tiles, step = i / kStepPacks / a.tiles;
+      const int row = 16 * tile + M::direct_row(lane, p);
+      const int k = Order::template k_of<M>(span, step, lane, p);
+      Words pack{};
+      if (row < a.m && k < a.k) pack = *reinterpret_cast<const Words*>(a.x + row * a.x_row + k);
+      to[i] = pack;
+    }
+  }
+};
+
 template <class F, class T>
 struct LinearDirect {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
   static constexpr int kThreads = 256, kTiles = LinearCall::kMaxRows / 16;
   static constexpr int kResidentBlocks = 2;
+  using Order = DirectOrder<F>;
   using Unit = UnitOfWeights<F>;
-  static constexpr int kUnit = blocks::kRun * Unit::kRuns;  // elements
+  static constexpr int kUnit = Order::kUnit, kSteps = Order::kSteps;
   struct Args : LinearArgs {
-    int32 tiles;  // of 16 rows of x
-    int32 waves;  // that share 16 columns: a power of two
+    const void* rows;  // x in the order of DirectOrder
+    int32 tiles;       // of 16 rows of x
+    int32 waves;       // that share 16 columns: a power of two
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks_n}; }
@@ -49,24 +117,17 @@ struct LinearDirect {
   static WICK_INLINE void run(const Ctx& ctx, Shared<Ctx>& shared, const Args& args) {
     using M = typename Ctx::Matrix;
     using Words = typename Ctx::Words;
-    constexpr int kPacks = M::kDirectPacks, kGroups = 2 * M::kDirectProducts;
-    constexpr int kSpan = kGroups * kUnit;  // a wave's next piece of k
+    constexpr int kPacks = M::kDirectPacks, kSpan = Order::template kSpan<M>;
     const int first_n = (ctx.block().x * Ctx::kWaves + ctx.wave()) / args.waves * 16;
 
-    // Rows beyond the last repeat it; their results are not stored.
+    // Columns beyond the last repeat it; their results are not stored.
     const uint8* w[kPacks];
-    const T* x[kTiles][kPacks];
     int from[kPacks];  // of a lane's units in a span
     WICK_UNROLL
     for (int p = 0; p < kPacks; p++) {
-      const int row = M::direct_row(ctx.lane(), p), n = first_n + row;
+      const int n = first_n + M::direct_row(ctx.lane(), p);
       w[p] = args.row_of(n < args.n ? n : args.n - 1);
       from[p] = M::direct_k(ctx.lane(), p) / 8 * kUnit;
-      WICK_UNROLL
-      for (int i = 0; i < kTiles; i++) {
-        const int m = 16 * i + row;
-        x[i][p] = reinterpret_cast<const T*>(args.x_of(m < args.m ? m : args.m - 1));
-      }
     }
 
     Sums<M> sums[kTiles] = {};
@@ -80,9 +141,19 @@ struct LinearDirect {
         units.of[p] = Unit::load(w[p], k < args.k ? k / kUnit : 0);  // others meet zeros
       }
     };
-    const auto multiply_span = [&](const Units& units, int span) {
+    // Rows of x, loaded a product before they are multiplied.
+    const int span_packs = kSteps * args.tiles * Order::template kStepPacks<Ctx>;
+    const auto rows_of = [&](int span) {
+      return static_cast<const Words*>(args.rows) + int64(span / kSpan) * span_packs + ctx.lane();
+    };
+    Words ahead[kPacks];
+    const auto load_ahead = [&](const Words* rows) {
       WICK_UNROLL
-      for (int step = 0; step < kUnit / 8; step++) {
+      for (int p = 0; p < kPacks; p++) ahead[p] = rows[p * Ctx::kWave];
+    };
+    const auto multiply_span = [&](const Units& units, const Words* rows, const Words* following) {
+      WICK_UNROLL
+      for (int step = 0; step < kSteps; step++) {
         Words weights[kPacks];
         WICK_UNROLL
         for (int p = 0; p < kPacks; p++) weights[p] = decoded<Words>(units.of[p], step);
@@ -95,12 +166,10 @@ struct LinearDirect {
           if (i >= args.tiles) break;
           Words packs[kPacks];
           WICK_UNROLL
-          for (int p = 0; p < kPacks; p++) {
-            const int k =
-                Unit::run_of((span + from[p]) / kUnit, step / 4) * blocks::kRun + step % 4 * 8;
-            packs[p] = {};
-            if (k < args.k) packs[p] = *reinterpret_cast<const Words*>(x[i][p] + k);
-          }
+          for (int p = 0; p < kPacks; p++) packs[p] = ahead[p];
+          rows += Order::template kStepPacks<Ctx>;
+          const bool is_last = step + 1 == kSteps && (i + 1 == kTiles || i + 1 >= args.tiles);
+          load_ahead(is_last ? following : rows);
           WICK_UNROLL
           for (int product = 0; product < M::kDirectProducts; product++)
             multiply(ctx, sums[i], direct_operand<Side::kLeft, T>(ctx, packs, product),
@@ -115,13 +184,14 @@ struct LinearDirect {
       const bool more = following < args.k;
       load(next, more ? following : span);
       ctx.keep_order();
-      multiply_span(now, span);
+      multiply_span(now, rows_of(span), rows_of(more ? following : span));
       span = following;
       return more;
     };
     if (span < args.k) {
       Units a, b;
       load(a, span);
+      load_ahead(rows_of(span));
       WICK_ROLL
       while (advance(a, b) && advance(b, a)) {
       }
@@ -192,14 +262,26 @@ struct LinearDirectLaunch {
     const View& x = call.in[0];
     return is_aligned(x.data) && x.strides[0] % 8 == 0 ? nullptr : "x is not in aligned packs";
   }
+  static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
+    const LinearCall linear(call);
+    return K::Order::bytes(linear.k(), tiles_of(linear));
+  }
   static Status run(const Call& call) {
     const LinearCall linear(call);
     const int wave = wave_of(call.device);
     const int waves = K::waves_for(wave, linear.n(), linear.k());
-    return launch<K>({linear.args(LinearCall::kMaxRows, K::columns_of_block(wave, waves)),
-                      int32(ceil_div<int64>(linear.m(), 16)), waves},
-                     call);
+    const typename K::Args args{linear.args(LinearCall::kMaxRows, K::columns_of_block(wave, waves)),
+                                call.scratch, int32(tiles_of(linear)), waves};
+    if (args.n == 0) return {};
+    const Status status =
+        launch<OrderRows<F, T>>({call.in[0].as<T>(), args.x_row, call.scratch, args.m, args.k,
+                                 args.tiles, int32(K::Order::spans(args.k))},
+                                call);
+    return status.ok() ? launch<K>(args, call) : status;
   }
+
+ private:
+  static int64 tiles_of(const LinearCall& linear) { return ceil_div<int64>(linear.m(), 16); }
 };
 
 }  // namespace wick::gpu

@@ -5,8 +5,9 @@
 // 2. SampleKeep: the blocks weigh their logits, exp((x - largest) / temperature), and write those
 //    that the row may still keep, in ascending order of ids. The waves' largest logits bound the
 //    top_k: its edge is no smaller than the k-th of them.
-// 3. SampleDraw: a block a row finds the edges of top_k and top_p among the few that are left,
-//    digit by digit of the logits' ordered bits, and draws.
+// 3. SampleDraw: a block a row finds the edges of top_k and top_p among the few that are left and
+//    draws. Where a thread has one logit, it compares it with all others; where there are more of
+//    them, the block goes digit by digit of the logits' ordered bits.
 //
 // Weights are added up as integers, so that no sum depends on an order. A greedy row takes no part
 // in the second launch, and in the third only compares the waves' largest logits.
@@ -420,7 +421,12 @@ struct SampleDraw {
     const bool has_top_k = s.top_k >= 1 && s.top_k < float(plan.columns);
     const auto one = [](C) { return uint64(1); };
     const bool cuts = has_top_k && uint64(s.top_k) < count;
-    if (cuts) least = edge(ctx, shared, logits, least, one, uint64(s.top_k));
+    const Few few(ctx, shared, logits, count);
+    const auto edge = [&](const auto& weight, uint64 target) {
+      return few.all ? few.edge(ctx, shared, least, weight, target)
+                     : edge_of_many(ctx, shared, logits, least, weight, target);
+    };
+    if (cuts) least = edge(one, uint64(s.top_k));
     if (s.top_p < 1) {
       if (has_top_k) {
         all = 0;
@@ -428,7 +434,7 @@ struct SampleDraw {
         all = combine_block<Plus>(ctx, shared.waves, all);
       }
       const double target = double(s.top_p) * double(all);
-      least = edge(ctx, shared, logits, least, weigh, target >= 1 ? uint64(target) : 1);
+      least = edge(weigh, target >= 1 ? uint64(target) : 1);
     }
     const C lightest = s.min_p > 0 ? C(s.min_p < 1 ? s.min_p : 1.0f) : C(0);
     const auto kept = [&](C x) {
@@ -485,11 +491,52 @@ struct SampleDraw {
     }
   };
 
+  /// The logits of a row that SampleKeep kept, each in a thread, if there are enough threads.
+  struct Few {
+    bool all;  // whether every logit has a thread
+    uint32 count;
+    C x;  // of the thread, if it is one of the first `count`
+
+    template <class Ctx>
+    WICK_DEVICE Few(const Ctx& ctx, Shared<Ctx>& shared, const Logits& logits, uint64 left)
+        : all(left <= uint64(kThreads)), count(uint32(left)), x(0) {
+      if (!all) return;
+      const int chunks = int(logits.plan.chunks.divisor);
+      uint32* const counts = reinterpret_cast<uint32*>(shared.sums[2]);
+      for (int c = ctx.thread(); c < chunks; c += kThreads)
+        counts[c] = uint32(logits.chunk(c).count);
+      ctx.sync();
+      auto place = uint32(ctx.thread());
+      if (place >= count) return;
+      int c = 0;
+      while (place >= counts[c]) place -= counts[c++];
+      x = logits.plan.x[logits.plan.begin(logits.row, c) + place];
+    }
+    /// As edge_of_many.
+    template <class Ctx, class Weigh>
+    WICK_DEVICE Key edge(const Ctx& ctx, Shared<Ctx>& shared, Key least, const Weigh& weigh,
+                         uint64 target) const {
+      uint64 *const keys = shared.sums[0], *const weights = shared.sums[1];
+      const uint64 key = Keys::of(x);
+      const bool takes_part = uint32(ctx.thread()) < count && key >= least;
+      keys[ctx.thread()] = key;
+      weights[ctx.thread()] = takes_part ? weigh(x) : 0;
+      ctx.sync();
+      uint64 from_key_on = 0;
+      for (uint32 i = 0; i < count; i++) from_key_on += keys[i] >= key ? weights[i] : 0;
+      const uint64 reaches = takes_part && from_key_on >= target ? key : 0;
+      const uint64 found = combine_block<LargerKey>(ctx, shared.waves, reaches);
+      if (found > 0) return Key(found);
+      const uint64 smallest = ~combine_block<LargerKey>(ctx, shared.waves, takes_part ? ~key : 0);
+      return smallest == ~uint64(0) ? least : Key(smallest);
+    }
+  };
+
   /// Finds, among the logits with keys from `least` on, the largest key such that the weights from
   /// that key on reach the target, or the smallest key if they do not.
   template <class Ctx, class Weigh>
-  static WICK_DEVICE Key edge(const Ctx& ctx, Shared<Ctx>& shared, const Logits& logits, Key least,
-                              const Weigh& weigh, uint64 target) {
+  static WICK_DEVICE Key edge_of_many(const Ctx& ctx, Shared<Ctx>& shared, const Logits& logits,
+                                      Key least, const Weigh& weigh, uint64 target) {
     Key found = 0;  // the upper digits, the others are 0
     uint64 above = 0;
     for (int shift = Keys::kBits; shift > 0;) {

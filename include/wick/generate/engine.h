@@ -31,6 +31,12 @@ struct EngineOptions {
   /// As of SessionOptions.
   CacheType kv = CacheType::kModel;
   bool graphs = true;
+  /// Computes each text in the same way whatever runs beside it, so that on every device and in
+  /// every dtype it has the same tokens alone and in a crowd: each step is of all sequences and
+  /// attends to the whole capacity, prompts are read one by one in parts of `chunk` tokens, only
+  /// whole parts of earlier prompts are read from the cache, and a text waits until there is memory
+  /// for its end. Few or short texts take longer then.
+  bool batch_invariant = false;
 };
 
 /// A text to be generated.
@@ -44,6 +50,10 @@ struct EngineRequest {
   /// Holds the text to a grammar, as of GenerationOptions.
   std::optional<Grammar> grammar = {};
   bool skip_special = true;  // leaves special tokens out of the text
+  /// Receives the logits [1, vocab_size] on the device before each token is sampled, and returns
+  /// the logits to sample from, of the same shape and dtype. The Engine's thread calls it; steps of
+  /// such a text are not captured. An error that it throws is the text's.
+  std::function<Tensor(const Tensor& logits)> on_logits = {};
   /// Asks for each token's log probability by the model, before sampling changes it, beside the log
   /// probabilities of so many of the likeliest tokens; missing: for no scores.
   std::optional<int64_t> logprobs = {};

@@ -30,6 +30,9 @@ struct CacheOptions {
   /// Of keys and values; layers that keep a state keep it as it is. make_cache fails with
   /// kUnsupported if heads are no whole groups of kQ8.
   CacheType type = CacheType::kModel;
+  /// Attention spans the whole capacity in every call, and launches the same kernels, whatever the
+  /// sequences' lengths are.
+  bool spans_capacity = false;
 };
 
 /// The caches of a model's layers for several sequences. CausalModel::make_cache makes one, and

@@ -49,10 +49,11 @@ AttentionCache::KeysValues leading_rows(const CachedRows& keys, const CachedRows
 
 /// The part of a cache that attention over `length` positions reads: a power of two, so that few
 /// parts differ.
-int64_t bucket_of(int64_t length, int64_t capacity) {
+int64_t bucket_of(int64_t length, const KeysValuesSizes& sizes) {
+  if (sizes.spans_capacity) return sizes.capacity;
   int64_t bucket = 128;
   while (bucket < length) bucket *= 2;
-  return std::min(bucket, capacity);
+  return std::min(bucket, sizes.capacity);
 }
 
 /// The index by which scatter writes a row [1, ...] at `sequence`.
@@ -92,7 +93,7 @@ void write_rows(CachedRows& cache, const Tensor& at, const Tensor& rows) {
 
 RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
     : sizes_(sizes),
-      bucket_(bucket_of(0, sizes.capacity)),
+      bucket_(bucket_of(0, sizes)),
       keys_(empty_keys(sizes, options)),
       values_(sizes.shared_values > 0 ? CachedRows() : empty_keys(sizes, options)) {}
 
@@ -104,8 +105,7 @@ void RowsCache::select(int64_t first, int64_t count) {
 
 void RowsCache::prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends) {
   note_starts(starts);
-  bucket_ =
-      bucket_of(ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()), sizes_.capacity);
+  bucket_ = bucket_of(ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()), sizes_);
 }
 
 void RowsCache::fork(int64_t from, int64_t to) {
@@ -150,7 +150,7 @@ void BlocksCache::prepare(const std::vector<int64_t>& starts, const std::vector<
   note_starts(starts);
   const int64_t longest = ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()),
                 block = table_->block();
-  bucket_ = ceil_div(bucket_of(longest, sizes_.capacity), block);
+  bucket_ = ceil_div(bucket_of(longest, sizes_), block);
   if (table_->copies().empty()) return;
   std::vector<int64_t> from, to;
   for (const auto& [source, target] : table_->copies())
@@ -201,7 +201,7 @@ AttentionCache::KeysValues BlocksCache::written(const Tensor& visible) const {
 WindowCache::WindowCache(const KeysValuesSizes& sizes, int64_t window, const TensorOptions& options)
     : sizes_(sizes),
       reach_(window - 1),
-      bucket_(bucket_of(0, sizes.capacity)),
+      bucket_(bucket_of(0, sizes)),
       bases_(size_t(sizes.sequences), 0),
       all_bases_(zeros({sizes.sequences, 1}, ids_on(options.device)), false),
       base_(all_bases_),
@@ -240,7 +240,7 @@ void WindowCache::prepare(const std::vector<int64_t>& starts, const std::vector<
   int64_t longest = 0;
   for (size_t b = 0; b < ends.size(); b++)
     longest = std::max(longest, ends[b] - bases[b] - shifts[b]);
-  bucket_ = bucket_of(longest, sizes_.capacity);
+  bucket_ = bucket_of(longest, sizes_);
   if (!moves) return;
   // Index i takes the rows at i + shift; the last ones, which are not written yet, take any.
   std::vector<int64_t> from;

@@ -66,6 +66,7 @@ struct KeysValuesSizes {
   /// of their own.
   int64_t shared_values = 0;
   CacheType type = CacheType::kModel;
+  bool spans_capacity = false;  // as of CacheOptions
 };
 
 /// A cache of keys and values that attention reads.
@@ -137,7 +138,8 @@ class RowsCache final : public PositionsCache {
  public:
   RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options);
 
-  /// The smallest power of two that is at least 128 and all ends, limited to the capacity.
+  /// The smallest power of two that is at least 128 and all ends, limited to the capacity; that, if
+  /// the cache spans it.
   int64_t bucket() const { return bucket_; }
 
   int64_t extent() const override { return bucket_; }

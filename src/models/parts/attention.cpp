@@ -231,7 +231,8 @@ std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
                         .heads = options_.key_value_heads,
                         .capacity = o.capacity,
                         .head_dim = options_.head_dim,
-                        .type = o.type};
+                        .type = o.type,
+                        .spans_capacity = o.spans_capacity};
   const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
   if (window > 0 && room < o.capacity) {
     sizes.capacity = room;

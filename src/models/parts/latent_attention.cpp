@@ -136,7 +136,8 @@ std::unique_ptr<LayerCache> LatentAttention::make_cache(const CacheOptions& o,
                               .capacity = o.capacity,
                               .head_dim = options_.rank + options_.rope_dim,
                               .shared_values = options_.rank,
-                              .type = o.type};
+                              .type = o.type,
+                              .spans_capacity = o.spans_capacity};
   if (table) return std::make_unique<BlocksCache>(sizes, table, options);
   return std::make_unique<RowsCache>(sizes, options);
 }

@@ -118,6 +118,102 @@ TEST(GraphSteps, AnEnginesTextsOnAnEmulatedCardAreTheCpus) {
   }
 }
 
+/// The log probabilities of texts, which show a difference that no token shows.
+std::vector<std::vector<double>> logprobs_of(Engine& engine,
+                                             const std::vector<EngineRequest>& requests,
+                                             bool together) {
+  std::vector<EngineStream> streams;
+  for (const EngineRequest& request : requests) {
+    streams.push_back(engine.submit(request));
+    if (!together) streams.back().finish();
+  }
+  std::vector<std::vector<double>> all;
+  for (EngineStream& stream : streams) {
+    std::vector<double> own;
+    for (const ScoredToken& token : stream.finish().tokens) own.push_back(token.token.logprob);
+    all.push_back(std::move(own));
+  }
+  return all;
+}
+
+TEST(Engine, ThatIsBatchInvariantComputesTheSameBitsAloneAndInACrowd) {
+  for (const char* name : {"decoders/gemma3", "decoders/mixtral"}) {
+    const LanguageModel model =
+        letters_model(name, test::kLettersTemplate, 0, Device::parse("emu:32"));
+    std::vector<EngineRequest> requests = crowd(model, 6);
+    for (EngineRequest& request : requests) {
+      request.logprobs = 0;
+      request.max_tokens = std::min<int64_t>(*request.max_tokens, 6);
+    }
+    requests.push_back(requests[3]);  // finds its prompt in the cache
+    EngineOptions options{.sequences = 4, .capacity = 64, .chunk = 4, .batch_invariant = true};
+    Engine crowded(model, options);
+    const auto together = logprobs_of(crowded, requests, true);
+    std::vector<std::vector<double>> alone;
+    for (const EngineRequest& request : requests) {
+      Engine engine(model, options);
+      alone.push_back(logprobs_of(engine, {request}, false).front());
+    }
+    EXPECT_EQ(together, alone) << name;
+    options.batch_invariant = false;
+    Engine other(model, options);
+    EXPECT_NE(logprobs_of(other, requests, true), alone) << name << ": nothing to see";
+  }
+}
+
+TEST(Engine, ThatIsBatchInvariantReadsWholePartsOfPromptsFromTheCache) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 2, .chunk = 3, .batch_invariant = true});
+  const std::string first = text_of(engine, greedy_request(model, "abcdefgh", 4));
+  EngineStream stream = engine.submit(greedy_request(model, "abcdefgh" + first + "xyz", 6));
+  EXPECT_EQ(stream.finish().text, continuation(model, "abcdefgh" + first + "xyz", 6));
+  EXPECT_EQ(stream.result().cached_tokens, 6);
+}
+
+TEST(Engine, ThatIsBatchInvariantSuspendsNoText) {
+  const LanguageModel model = letters_model();
+  Engine engine(model,
+                {.sequences = 4, .capacity = 64, .cache_tokens = 128, .batch_invariant = true});
+  std::vector<EngineStream> streams;
+  for (const char* prompt : {"abc", "bcd", "cde", "def", "efg"})
+    streams.push_back(engine.submit(greedy_request(model, prompt, 61)));
+  for (EngineStream& stream : streams) EXPECT_EQ(stream.finish().ids.size(), 61u);
+  EXPECT_EQ(engine.stats().suspended, 0);
+}
+
+TEST(Engine, ATextsLogitsAreItsFunctionsToChange) {
+  const LanguageModel model = letters_model();
+  Engine engine(model, {.sequences = 3});
+  const int64_t vocab_size = model.facts().vocab_size;
+  int calls = 0;
+  EngineRequest request = greedy_request(model, "abc", 5);
+  request.logprobs = 0;
+  request.on_logits = [&](const Tensor& logits) {
+    EXPECT_EQ(logits.shape(), Shape({1, vocab_size}));
+    std::vector<float> own(size_t(vocab_size), 0.0f);
+    own[size_t(7 + calls++)] = 1;
+    return Tensor::from(own, {1, vocab_size});
+  };
+  EngineStream changed = engine.submit(request);
+  const std::string plain = text_of(engine, greedy_request(model, "abc", 5));
+  EXPECT_EQ(changed.finish().ids, (std::vector<int64_t>{7, 8, 9, 10, 11}));
+  EXPECT_EQ(plain, continuation(model, "abc", 5));
+  // Scores are the model's.
+  request.on_logits = {};
+  request.sampling.logit_bias = {{7, 1000.0}};
+  request.max_tokens = 1;
+  EngineStream biased = engine.submit(request);
+  EXPECT_EQ(changed.result().tokens[0].token.logprob, biased.finish().tokens[0].token.logprob);
+
+  request.on_logits = [](const Tensor& logits) { return narrow(logits, 1, 0, 3); };
+  EngineStream wrong = engine.submit(request);
+  EXPECT_ERROR(wrong.finish(), kShapeMismatch, "on_logits: expected logits [1, 48], got [1, 3]");
+  request.on_logits = [](const Tensor&) -> Tensor { throw std::runtime_error("mine"); };
+  EngineStream failing = engine.submit(request);
+  EXPECT_THROW(failing.finish(), std::runtime_error);
+  EXPECT_EQ(text_of(engine, greedy_request(model, "abc", 5)), plain);
+}
+
 TEST(Engine, ReadsPromptsTogether) {
   const LanguageModel model = letters_model();
   const std::vector<std::string> prompts = {"abcd", "bcde", "cdef", "defa", "efgh"};

@@ -19,7 +19,8 @@ inline const std::string kLettersTemplate =
 /// number is given.
 inline LanguageModel letters_model(const std::string& name = "decoders/llama_linear",
                                    const std::string& chat_template = kLettersTemplate,
-                                   int64_t positions = 0, const Device& device = Device::cpu()) {
+                                   int64_t positions = 0, const Device& device = Device::cpu(),
+                                   DType dtype = DType::kF32) {
   const TemporaryFolder folder;
   const std::string source = std::string(WICK_GOLDEN) + "/" + name + "/";
   for (const char* file : {"config.json", "model.safetensors"})
@@ -31,8 +32,7 @@ inline LanguageModel letters_model(const std::string& name = "decoders/llama_lin
   folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {)" + vocab +
                                      R"(}, "merges": []}, "decoder": {"type": "Fuse"}})");
   folder.write("chat_template.jinja", chat_template);
-  return load_model(folder.path(),
-                    {.device = device, .dtype = DType::kF32, .positions = positions});
+  return load_model(folder.path(), {.device = device, .dtype = dtype, .positions = positions});
 }
 
 /// Greedy; no token stops a sequence.

@@ -167,7 +167,7 @@ TEST_F(LoadModel, OnlyGgufFilesTakeAPreTokenizer) {
 
 TEST_F(LoadModel, SaysWhatAFolderLacks) {
   EXPECT_ERROR(load_model("/nonexistent"), kIo,
-               "/nonexistent: no such file or folder; `hf download ORG/NAME --local-dir FOLDER`");
+               "/nonexistent: no such file or folder; a model of the HuggingFace hub is ORG/NAME");
   std::filesystem::remove(folder.file("model.safetensors"));
   EXPECT_ERROR(load(), kFormat, "expected model.safetensors in the folder");
   std::filesystem::remove(folder.file("config.json"));
