@@ -13,6 +13,7 @@ import ops
 import readmes
 import rows
 import symbols
+import version
 import words
 
 
@@ -33,6 +34,7 @@ def main():
         "environment variables": environment.violations(options.root),
         "comments": comments.violations(options.root),
         "words": words.violations(options.root),
+        "version": version.violations(options.root),
     }
     if options.compiler:
         found["headers alone"] = headers.violations(options.root, options.compiler)

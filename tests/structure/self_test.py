@@ -17,6 +17,7 @@ import readmes
 import rows
 import symbols
 import tree
+import version
 import words
 
 _README = "what\nit\nis\nand\nsays\n"
@@ -30,6 +31,8 @@ def manifest(**headers):
 
 # A tree in which all is well.
 _SOUND = {
+    "CMakeLists.txt": "project(wick VERSION 0.2.0 LANGUAGES CXX)\n",
+    "CHANGELOG.md": "# Changelog\n\n## [0.2.0] - Unreleased\n\n### Added\n\n#### Models\n\n## [0.1.0] - 2026-12-01\n\n### Fixed\n",
     "docs/reference/ops.json": manifest(neg="ops/elementwise.h", reshape="ops/shape.h"),
     "include/wick/README.md": _README,
     "include/wick/wick.h": '#pragma once\n#include "wick/ops/elementwise.h"\n',
@@ -202,6 +205,25 @@ class Environment(InATree):
     def test_a_line_without_a_reader(self):
         self.expect(environment.violations, {"docs/reference/environment.md": "| `WICK_THREADS` | |\n| `WICK_GONE` | |\n"},
                     "docs/reference/environment.md: has WICK_GONE, which nothing reads")
+
+
+class Version(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(version.violations, {}), [])
+
+    def test_another_number_than_the_projects(self):
+        self.expect(version.violations, {"CMakeLists.txt": "project(wick VERSION 0.3.0 LANGUAGES CXX)\n"},
+                    "CHANGELOG.md: begins with 0.2.0, CMakeLists.txt has 0.3.0")
+        self.expect(version.violations, {"CHANGELOG.md": "# Changelog\n"}, "CHANGELOG.md: begins with no version")
+        self.expect(version.violations, {"CMakeLists.txt": "project(wick)\n"}, "CMakeLists.txt: no project(wick VERSION")
+        self.expect(version.violations, {"CHANGELOG.md": None}, "no CHANGELOG.md")
+
+    def test_another_form(self):
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n### New\n"}, 'CHANGELOG.md:2: "### New", expected one of Added')
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## 0.1.0\n"}, 'CHANGELOG.md:2: "## 0.1.0", expected "## [')
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## [0.1.0] - Unreleased\n"},
+                    "CHANGELOG.md:2: a version below another one is released")
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## [0.3.0] - 2026-12-01\n"}, "do not fall")
 
 
 class Comments(InATree):
