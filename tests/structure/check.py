@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import comments
+import docs
 import environment
 import floors
 import headers
@@ -35,6 +36,7 @@ def main():
         "comments": comments.violations(options.root),
         "words": words.violations(options.root),
         "version": version.violations(options.root),
+        "docs": docs.violations(options.root),
     }
     if options.compiler:
         found["headers alone"] = headers.violations(options.root, options.compiler)
