@@ -8,6 +8,7 @@ class App;
 namespace wick::cli {
 
 void add_devices(CLI::App& app);
+void add_doctor(CLI::App& app);
 void add_train(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_generate(CLI::App& app);

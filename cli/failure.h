@@ -14,6 +14,11 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
+/// The command has printed an answer that lists problems: exit code 1, without a text on stderr.
+struct ProblemsFound : std::exception {
+  const char* what() const noexcept override { return "problems were found"; }
+};
+
 /// Throws for bad input; what() gives the place and the reason. Exit code 2.
 template <class... Parts>
 [[noreturn]] void fail_input(std::string_view where, const Parts&... parts) {

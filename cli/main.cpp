@@ -55,6 +55,7 @@ int main_guarded(int argc, char** argv) {
   CLI::App app{"wick: tensors and models on the CPU, on ROCm and on CUDA", "wick"};
   app.set_version_flag("--version", WICK_VERSION);
   wick::cli::add_devices(app);
+  wick::cli::add_doctor(app);
   wick::cli::add_train(app);
   wick::cli::add_generate(app);
   wick::cli::add_inspect(app);
@@ -89,6 +90,8 @@ int main_guarded(int argc, char** argv) {
     if (!unknown.empty()) return fail_with(kBadInput, unknown);
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     return fail_with(kBadInput, e.what());
+  } catch (const wick::cli::ProblemsFound&) {
+    return kFailed;
   } catch (const wick::cli::Interrupted&) {
     return kInterrupted;
   } catch (const wick::Error& e) {

@@ -1,4 +1,4 @@
-# `cmake --install`: libwick, the modules beside it, the public headers, the program, the licence, and the files that
+# `cmake --install`: libwick, the modules beside it, the public headers, the programs, the licence, and the files that
 # find_package(wick) reads.
 include(CMakePackageConfigHelpers)
 
@@ -9,8 +9,12 @@ foreach(module wick_openblas wick_rocm wick_cuda wick_emu)
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endforeach()
-set_target_properties(wick-cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS wick-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(program wick-cli wick-conformance)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/wick)

@@ -15,7 +15,7 @@ _INCLUDE = _ROOT / "include"
 _FOLDERS = {
     "core": "Tensors and devices", "ops": "Ops", "nn": "Layers and optimizers", "load": "Loading and converting models", "generate": "Generating text",
     "serve": "The server", "text": "Tokenizers, templates and grammars", "models": "Models", "train": "Training runs", "media": "Images",
-    "io": "Files", "hub": "The HuggingFace hub", "base": "Errors, settings, threads", "abi": "The interface to backends",
+    "io": "Files", "hub": "The HuggingFace hub", "doctor": "Diagnosing GPUs", "base": "Errors, settings, threads", "abi": "The interface to backends",
 }
 
 

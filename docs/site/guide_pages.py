@@ -63,7 +63,7 @@ def _on_the_site(page, text, names, pages):
         if target is None:
             where = posixpath.normpath(posixpath.join(here, match[2].partition("#")[0]))
             is_folder = not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|#", match[2]) and (_ROOT / where).is_dir()
-            return f"{match[1]}`{where}`" if is_folder else match.group()  # a folder without a page
+            return f"`{where}`" if is_folder else match.group()  # a folder without a page
         if target.endswith(".md") and target in pages:
             place = "index.md" if target == "README.md" else target
         else:
@@ -72,13 +72,16 @@ def _on_the_site(page, text, names, pages):
         anchor = match[2].partition("#")[2]
         return f"{match[1]}]({posixpath.relpath(place, here or '.')}{'#' + anchor if anchor else ''})"
 
-    # Code keeps its text.
-    out, last = [], 0
-    for code in re.finditer(r"^( *)```.*?^ *```[ \t]*$|(`+)(?!`).*?(?<!`)\2(?!`)(?!\]\()", text, re.MULTILINE | re.DOTALL):
-        out += [re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", changed, text[last:code.start()]), code.group()]
-        last = code.end()
-    out.append(re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", changed, text[last:]))
-    return "".join(out), files
+    # Code keeps its text: marks stand for it meanwhile.
+    code = []
+
+    def marked(match):
+        code.append(match.group())
+        return f"\0{len(code) - 1}\0"
+
+    text = re.sub(r"^( *)```.*?^ *```[ \t]*$|(`+)(?!`).*?(?<!`)\2(?!`)", marked, text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"(\[(?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", changed, text)
+    return re.sub(r"\0(\d+)\0", lambda match: code[int(match[1])], text), files
 
 
 def _menu(pages):

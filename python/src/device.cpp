@@ -2,6 +2,7 @@
 #include "bind.h"
 #include "casters.h"
 #include "seeds.h"
+#include "wick/doctor/doctor.h"
 
 namespace wick::python {
 namespace {
@@ -78,6 +79,11 @@ void bind_device(nb::module_& m) {
 
   m.def("devices", &all_devices, WithoutGil(),
         "All devices of this machine, the emulators included.");
+  m.def(
+      "doctor", [] { return to_text(examine(this_machine())); }, WithoutGil(),
+      "The causes that keep this machine's GPUs from working in this process, and their cures, as "
+      "a "
+      "text: drivers, rights, containers, runtimes (also two in one process), variables.");
   m.def("rocm_is_available", &rocm_is_available, WithoutGil());
   m.def("rocm_device_count", &rocm_device_count, WithoutGil());
   m.def("cuda_is_available", &cuda_is_available, WithoutGil());

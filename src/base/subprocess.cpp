@@ -103,8 +103,9 @@ class Child {
   ~Child() {
     if (error_ != 0 || ended_) return;
     kill(-id_, SIGKILL);
-    while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    // A driver that is hung keeps a killed program for as long as it is.
+    for (int wait_ms = 0; wait_ms < kKillMs && waitpid(id_, nullptr, WNOHANG) == 0; wait_ms += 10)
+      poll(nullptr, 0, 10);
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -123,6 +124,7 @@ class Child {
   }
 
   static constexpr int kSignalled = 128;
+  static constexpr int kKillMs = 5000;
 
  private:
   pid_t id_ = 0;
@@ -160,7 +162,8 @@ std::string ending_of(const Finished& finished) {
   return "is ended by signal " + std::to_string(signal) + " (" + (name ? name : "unknown") + ")";
 }
 
-Finished run_program(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
+Finished run_program(const std::vector<std::string>& arguments, const ProgramLimits& limits,
+                     const std::function<void(std::string_view)>& on_output) {
   using Clock = std::chrono::steady_clock;
   constexpr int kLookMs = 50;  // how often SIGINT is noticed that another thread took
   const std::string& path = arguments[0];
@@ -173,11 +176,17 @@ Finished run_program(const std::vector<std::string>& arguments, std::chrono::mil
   close(ends[1]);
   if (child.error() != 0)
     fail_file(child.error(), path, "cannot be run: ", std::strerror(child.error()));
-  const auto end = Clock::now() + limit;
+  const auto end = Clock::now() + limits.time;
+  auto last_output = Clock::now();
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  };
   const auto go_on = [&] {
     check(!note.interrupted(), ErrorCode::kIo, path, "interrupted");
-    check(Clock::now() < end, ErrorCode::kIo, path, "still runs after ",
-          std::chrono::duration_cast<std::chrono::seconds>(limit).count(), " s; it was ended");
+    check(Clock::now() < end, ErrorCode::kIo, path, "still runs after ", seconds(limits.time),
+          " s; it was ended");
+    check(Clock::now() < last_output + limits.silence, ErrorCode::kIo, path, "no output for ",
+          seconds(limits.silence), " s; it was ended");
   };
   Finished result{};
   char buffer[4096];
@@ -187,7 +196,11 @@ Finished run_program(const std::vector<std::string>& arguments, std::chrono::mil
     const ssize_t n = read(output.number, buffer, sizeof buffer);
     if (n == 0 || (n < 0 && errno != EINTR)) break;
     // Keep reading beyond the limit, or the program would block on the full pipe forever.
-    if (n > 0 && result.output.size() < kMaxOutput) result.output.append(buffer, size_t(n));
+    if (n > 0) last_output = Clock::now();
+    if (n > 0 && on_output)
+      on_output({buffer, size_t(n)});
+    else if (n > 0 && result.output.size() < kMaxOutput)
+      result.output.append(buffer, size_t(n));
   }
   // It has closed its output: most end at once.
   for (int wait_ms = 0; !child.ended(path); wait_ms = std::min(wait_ms + 1, kLookMs)) {

@@ -1,8 +1,10 @@
 // Runs programs from an argument list, never through a shell.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wick {
@@ -18,11 +20,21 @@ struct Finished {
 /// "exits with status 3" or "is ended by signal 9 (Killed)".
 std::string ending_of(const Finished& finished);
 
+struct ProgramLimits {
+  std::chrono::milliseconds time = std::chrono::minutes(2);
+  std::chrono::milliseconds silence = std::chrono::hours(1);  // without output
+};
+
 /// Runs arguments[0], a path, with empty standard input, and waits. SIGINT that reaches this process
-/// meanwhile, or more than `limit` of time, kills the program and what it has started. The process's
-/// own handler of SIGINT runs too; without one the process ends as it would have.
+/// meanwhile, or a limit, kills the program and what it has started. The process's own handler of
+/// SIGINT runs too; without one the process ends as it would have. on_output gets the output as it
+/// comes; Finished::output is then empty.
 /// Errors: kIo, naming the path.
-Finished run_program(const std::vector<std::string>& arguments,
-                     std::chrono::milliseconds limit = std::chrono::minutes(2));
+Finished run_program(const std::vector<std::string>& arguments, const ProgramLimits& limits,
+                     const std::function<void(std::string_view)>& on_output = {});
+inline Finished run_program(const std::vector<std::string>& arguments,
+                            std::chrono::milliseconds limit = std::chrono::minutes(2)) {
+  return run_program(arguments, ProgramLimits{.time = limit});
+}
 
 }  // namespace wick

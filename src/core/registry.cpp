@@ -232,6 +232,7 @@ std::vector<BackendStatus> backend_status() {
           status.unusable.push_back(got.text ? got.text : "no reason given");
       }
       if (count <= 0) status.why_none = why ? why : "the backend has no devices";
+      status.no_runtime = count < 0;
       std::istringstream lines(backend->describe_runtime ? backend->describe_runtime() : "");
       for (std::string line; std::getline(lines, line);) status.runtime.push_back(line);
     }

@@ -27,6 +27,10 @@ constexpr int64_t kLeastCopied = 32;
 /// The most steps that are captured.
 constexpr size_t kMaxCaptured = 24;
 
+/// Of a text's states and windows: copies at the ends of the first parts of its prompt, and at the
+/// end of the prompt.
+constexpr int64_t kMarks = 3;
+
 /// Positions of a block: attention reads tiles of so many keys.
 constexpr int64_t kBlock = 64;
 
@@ -36,7 +40,8 @@ std::unique_ptr<ModelCache> make_cache(const CausalModel& model, const EngineOpt
                    .capacity = options.capacity,
                    .chunk = images && images->prompt_is_prefix ? options.capacity : options.chunk,
                    .type = options.kv,
-                   .spans_capacity = options.batch_invariant};
+                   .spans_capacity = options.batch_invariant,
+                   .marks = kMarks};
   CacheOptions one = all;
   one.sequences = one.blocks = 1, one.block = kBlock;
   const bool in_blocks = model.make_cache(one)->has_blocks_alone();
@@ -416,8 +421,9 @@ Slots::Reading Slots::read(int64_t text, int64_t most) {
     last_rows.push_back(batch.offsets[size_t(i) + 1] - 1);
     slot.cached += count;
     reading.parts.push_back({slot.text.id, count});
+    // Later prompts can go on from here.
+    if (!in_blocks_) cache_->mark(group.first + i);
     if (left(group.first + i) > 0) continue;
-    cache_->mark(group.first + i);
     slot.draws = draws = true;
   }
   if (!draws) return reading;

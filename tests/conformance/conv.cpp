@@ -113,6 +113,12 @@ const std::vector<Geometry> kLongConvolutions = {
     {{{3, 36, 11, 13}, {66, 18, 3, 3}}, {1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
+// A product, and windows.
+const std::vector<Geometry> kWideConvolutions = {
+    {{{8, 16, 70, 70}, {136, 16, 1, 1}}},
+    {{{8, 8, 71, 70}, {136, 8, 2, 1}}},
+};
+
 Row common(const Op& op) {
   Row row;
   row.op = op.name;
@@ -135,6 +141,7 @@ Row common(const Op& op) {
 Row by_composite(Row row, const char* name) {
   row.op = name;
   row.long_geometries.clear();
+  row.wide_geometries.clear();
   for (Geometry& g : row.geometries) {
     const bool transposed = row.op.starts_with("conv_transpose");
     const int64_t groups = g.dims.size() > 8 ? g.dims[8] : 1;
@@ -169,6 +176,7 @@ Row conv_row() {
   };
   row.geometries = kConvolutions;
   row.long_geometries = kLongConvolutions;
+  row.wide_geometries = kWideConvolutions;
   return row;
 }
 
@@ -194,6 +202,7 @@ Row conv_input_gradient_row() {
       {{{1, 5, 3, 4}, {5, 5, 3, 2}}, {4, 2, 1, 1, 0, 0, 2, 2}},  // steps with a divisor
       {{{1, 8, 3, 4}, {8, 66, 3, 3}}, {1, 1, 1, 1, 1, 1}},
       {{{2, 33, 5, 6}, {33, 17, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}}};
+  row.wide_geometries = {{{{8, 16, 70, 70}, {16, 136, 1, 1}}}, {{{8, 8, 70, 70}, {8, 136, 2, 1}}}};
   row.long_geometries = {{{{5, 17, 13, 17}, {17, 37, 3, 3}}, {1, 1, 1, 1, 1, 1}},
                          {{{1, 67, 13, 11}, {67, 69, 3, 3}}, {1, 1, 1, 1, 1, 1}},
                          {{{3, 36, 11, 9}, {36, 33, 3, 3}}, {2, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1}}};

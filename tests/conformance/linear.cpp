@@ -109,6 +109,7 @@ Row blocks_row() {
     row.geometries.push_back(more);
   row.long_geometries = {{{{1, 3}, {211, 3}}, {0}}, {{{5, 2}, {157, 2}}, {0}}};
   row.tolerance = sums(2, 1);
+  row.chosen_alone = true;
   row.fused = true;
   // A row of equal x makes terms alike, whose roundings add up beyond this bound.
   row.distinct = {0, 1};
@@ -128,6 +129,7 @@ Row many_row() {
   row.geometries = {
       {{{17, 2}, {3, 2}}, {0}}, {{{19, 3}, {67, 4}}, {1}}, {{{2, 13, 1}, {70, 1}}, {0}}};
   row.long_geometries = {{{{31, 2}, {267, 2}}, {0}}};
+  row.wide_geometries = {{{{17, 1}, {38920, 1}}, {0}}};
   row.bench = Geometry{{{32, 4}, {1024, 4}}, {0}};
   return row;
 }
@@ -138,6 +140,7 @@ Row decoded(Row row) {
   row.geometries = {
       {{{33, 2}, {3, 2}}, {0}}, {{{40, 3}, {67, 4}}, {1}}, {{{3, 15, 1}, {70, 1}}, {0}}};
   row.long_geometries = {{{{131, 1}, {67, 1}}, {0}}};
+  row.wide_geometries = {};
   row.bench = Geometry{{{512, 4}, {1024, 4}}, {0}};
   row.fused = false;
   row.kernels = nullptr;
@@ -151,6 +154,7 @@ Row narrow_row(Row row) {
   for (const DType weights : kBlocks)
     for (const DType x : {DType::kF16, DType::kBf16}) row.dtypes.push_back({x, weights});
   row.tolerance = condition(2, 0);
+  row.chosen_alone = false;
   row.loose = "matrix units multiply weights that are rounded to x's dtype; the CPU does not round";
   row.may_flush = {DType::kBf16, DType::kF16};
   return row;
@@ -238,16 +242,25 @@ Array weights_at(std::size_t i, const std::vector<Array>& x, const Case& c) {
   return is_block(weights_of(c)) ? reference::dequantize(weights_of(c), x[i]) : x[i];
 }
 
+using Run = Tensor (*)(const std::vector<Tensor>& x, const Case& c);
+
+/// The same without rounding x.
+template <Run run>
+Tensor exactly(std::vector<Tensor> x, const Case& c) {
+  const ExactActivations exact;
+  return run(x, c);
+}
+
+Tensor run_epilogue(const std::vector<Tensor>& x, const Case& c) {
+  const auto& dims = c.geometry.dims;
+  return linear(
+      x[0], weights_at(1, x, c), dims[1] ? x[2] : Tensor(),
+      {.activation = kEpilogues[dims[0]].activation, .residual = dims[2] ? x[3] : Tensor()});
+}
 /// Dims: the activation, whether there are a bias and a residual.
 Row epilogue_row() {
   Row row = weights_row("linear_mixed_epilogue of blocks", {1});
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    const ExactActivations exact;
-    const auto& dims = c.geometry.dims;
-    return linear(
-        x[0], weights_at(1, x, c), dims[1] ? x[2] : Tensor(),
-        {.activation = kEpilogues[dims[0]].activation, .residual = dims[2] ? x[3] : Tensor()});
-  };
+  row.run = exactly<run_epilogue>;
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     const auto& dims = c.geometry.dims;
     Result y = reference::linear(x[0], weights_at(1, x, c), dims[1] ? &x[2] : nullptr);
@@ -267,19 +280,18 @@ Row epilogue_row() {
   return row;
 }
 
+Tensor run_parts(const std::vector<Tensor>& x, const Case& c) {
+  std::vector<Tensor> weights, biases;
+  for (std::size_t i = 0; i < std::size_t(c.geometry.dims[0]); i++) {
+    weights.push_back(weights_at(1 + i, x, c));
+    biases.push_back(c.geometry.dims[1] ? x[4 + i] : Tensor());
+  }
+  return cat(linear_parts(x[0], weights, biases), -1);
+}
 /// Dims: the number of weights, whether there are biases.
 Row parts_row() {
   Row row = weights_row("linear_parts", {1, 2, 3});
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    const ExactActivations exact;
-    const std::size_t count = std::size_t(c.geometry.dims[0]);
-    std::vector<Tensor> weights, biases;
-    for (std::size_t i = 0; i < count; i++) {
-      weights.push_back(weights_at(1 + i, x, c));
-      biases.push_back(c.geometry.dims[1] ? x[4 + i] : Tensor());
-    }
-    return cat(linear_parts(x[0], weights, biases), -1);
-  };
+  row.run = exactly<run_parts>;
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     std::vector<Result> parts;
     for (std::size_t i = 0; i < std::size_t(c.geometry.dims[0]); i++)
@@ -364,14 +376,14 @@ Row mixed_parts_row() {
   return row;
 }
 
+Tensor run_gated(const std::vector<Tensor>& x, const Case& c) {
+  return gated_linear(x[0], weights_at(1, x, c), weights_at(2, x, c),
+                      kEpilogues[c.geometry.dims[0]].activation);
+}
 /// Dims: the activation.
 Row gated_row() {
   Row row = weights_row("gated_linear", {1, 2});
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    const ExactActivations exact;
-    return gated_linear(x[0], weights_at(1, x, c), weights_at(2, x, c),
-                        kEpilogues[c.geometry.dims[0]].activation);
-  };
+  row.run = exactly<run_gated>;
   row.reference = [](const std::vector<Array>& x, const Case& c) {
     const ActivationRow& f = kEpilogues[c.geometry.dims[0]];
     Result y = product(x[0], weights_at(1, x, c));
@@ -426,14 +438,7 @@ Row narrow_parts_row() {
       row.geometries.push_back(
           {{{m, k}, {4 + i, k}, {33, k}, {19, k}, {4 + i}, {33}, {19}}, {parts, i >> 1 & 1}});
     }
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    std::vector<Tensor> weights, biases;
-    for (std::size_t i = 0; i < std::size_t(c.geometry.dims[0]); i++) {
-      weights.push_back(weights_at(1 + i, x, c));
-      biases.push_back(c.geometry.dims[1] ? x[4 + i] : Tensor());
-    }
-    return cat(linear_parts(x[0], weights, biases), -1);
-  };
+  row.run = run_parts;
   return row;
 }
 Row narrow_gated_row() {
@@ -442,10 +447,40 @@ Row narrow_gated_row() {
     for (const int64_t activation : {m % 5, (m + 2) % 5})
       row.geometries.push_back(
           {{{m, 2}, {9 + 8 * activation, 2}, {9 + 8 * activation, 2}}, {activation}});
-  row.run = [](std::vector<Tensor> x, const Case& c) {
-    return gated_linear(x[0], weights_at(1, x, c), weights_at(2, x, c),
-                        kEpilogues[c.geometry.dims[0]].activation);
+  row.run = run_gated;
+  return row;
+}
+Row narrow_epilogue_row() {
+  const Row all = epilogue_row();
+  Row row = of_narrow_rows(all);
+  row.tolerance = all.tolerance;
+  row.run = run_epilogue;
+  return row;
+}
+
+/// One row by weights of blocks, which cards and the CPU round by default.
+Row of_one_rounded_row(Row row, Run run) {
+  row.op += " by rounded x";
+  std::erase_if(row.dtypes, [](const auto& dtypes) { return !is_block(dtypes[1]); });
+  take_turns(row, kActivations);
+  std::erase_if(row.geometries, [](const Geometry& g) { return g.operands[0][0] != 1; });
+  row.run = run;
+  row.or_else = [of = row.reference](const std::vector<Array>& x, const Case& c) {
+    std::vector<Array> rounded = x;
+    rounded[0] = rounded_activations(x[0]);
+    return of(rounded, c);
   };
+  return row;
+}
+
+/// Weights of floats of another dtype than x.
+Row float_epilogue_row() {
+  Row row = epilogue_row();
+  row.op = "linear_mixed_epilogue of floats";
+  row.dtypes.clear();
+  for (const DType x : kActivations)
+    for (const DType weights : kActivations)
+      if (x != weights) row.dtypes.push_back({x, weights, x, x});
   return row;
 }
 
@@ -623,6 +658,11 @@ std::vector<Row> rows_of<"linear">() {
           gated_row(),
           narrow_parts_row(),
           narrow_gated_row(),
+          narrow_epilogue_row(),
+          float_epilogue_row(),
+          of_one_rounded_row(epilogue_row(), run_epilogue),
+          of_one_rounded_row(parts_row(), run_parts),
+          of_one_rounded_row(gated_row(), run_gated),
           normalized_parts_row(parts_row()),
           normalized_parts_row(mixed_parts_row()),
           normalized_gated_row(),

@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "devices/absent.h"
 #include "gradient.h"
+#include "kernels.h"
 #include "runner.h"
 #include "wick/base/threads.h"
 #include "wick/core/backend.h"
@@ -16,11 +17,12 @@ namespace wick::conformance {
 
 namespace {
 
-enum class Mode { kCheck, kGrad, kBench, kSupport };
+enum class Mode { kCheck, kGrad, kBench, kSupport, kKernels };
 const std::map<std::string, Mode> kModes = {{"check", Mode::kCheck},
                                             {"grad", Mode::kGrad},
                                             {"bench", Mode::kBench},
-                                            {"support", Mode::kSupport}};
+                                            {"support", Mode::kSupport},
+                                            {"kernels", Mode::kKernels}};
 constexpr int kBadUsage = 2;
 constexpr int kNotThere =
     77;  // nothing failed, but a device that was asked for is not there: CTest's "skipped"
@@ -191,9 +193,17 @@ int run(Mode mode, const Options& options, const std::vector<std::string>& devic
   const std::vector<Device> devices = devices_of(device_names, report);
   std::vector<Row> rows = all_rows();
   std::erase_if(rows, [&](const Row& row) { return !selected(options, row.op); });
+  const auto last = std::find_if(rows.begin(), rows.end(),
+                                 [&](const Row& row) { return row.op == options.after; });
+  if (last != rows.end()) rows.erase(rows.begin(), last + 1);
   if (mode == Mode::kSupport) {
     print_support(rows, devices, options);
     return 0;
+  }
+  if (mode == Mode::kKernels) {
+    if (device_names.size() != 1) throw BadUsage("--mode kernels: expected one --device");
+    if (devices.empty()) return kNotThere;
+    return test_kernels(rows, devices[0], options) ? 0 : 1;
   }
   for (const Device& device : devices) {
     std::printf("%s: %s, %s\n", to_string(device).c_str(), device.info().name,
@@ -240,9 +250,12 @@ int main(int argc, char** argv) {
   app.add_option("--device", devices, "cpu, emu:32, rocm:0 ...; default: all that are there")
       ->delimiter(',');
   app.add_option("--ops", options.ops, "rows, by name; default: all")->delimiter(',');
+  app.add_option("--after", options.after, "only the rows after this one");
   app.add_option("--dtypes", options.dtypes, "default: all")->delimiter(',');
-  app.add_option("--mode", mode, "check (default), grad, bench, support")
-      ->check(CLI::IsMember({"check", "grad", "bench", "support"}));
+  app.add_option("--mode", mode,
+                 "check (default), grad, bench, support; kernels: each kernel that accepts a case, "
+                 "on one device, as lines of JSON")
+      ->check(CLI::IsMember({"check", "grad", "bench", "support", "kernels"}));
   app.add_option("--case", options.case_text, "one case, as a failure names it");
   app.add_option("--seed", options.seed, "of the sample and of the values; default 1");
   app.add_option("--max-elements", options.max_elements,

@@ -71,6 +71,7 @@ Row matmul_row() {
                          {{{40, 1032}, {1032, 48}}},
                          {{{2, 24, 800}, {2, 800, 72}}},
                          {{{3, 33347}, {33347, 5}}}};
+  row.wide_geometries = {{{{320, 136, 40}, {320, 40, 72}}}, {{{7, 136}, {136, 19464}}}};
   row.tolerance = sums(2, 1);
   row.may_flush = kMatrixUnitsFlush;
   row.differentiable = {0, 1};
@@ -86,6 +87,7 @@ Row integer_row() {
   Row row = matmul_row();
   row.op = "matmul of integers";
   row.long_geometries = {{{{37, 1999}, {1999, 53}}}};
+  row.wide_geometries = {};
   row.dtypes.clear();
   for (const DType dtype : kIntegers) row.dtypes.push_back({dtype, dtype});
   row.dtypes.push_back({DType::kBool, DType::kBool});
@@ -181,6 +183,8 @@ Row linear_epilogue_row() {
   row.geometries.push_back(epilogue_geometry({130, 40}, 264, {0, 1, 1}));
   // Thin tiles.
   row.long_geometries = {epilogue_geometry({6, 512}, 520, {3, 1, 1})};
+  row.wide_geometries = {epilogue_geometry({136, 40}, 38920, {1, 1, 1}),
+                         epilogue_geometry({7, 136}, 19464, {2, 1, 0})};
   row.fused = true;
   row.differentiable = {};
   row.kernels = [](const std::vector<DType>& d) {
@@ -198,6 +202,7 @@ Row epilogue_gradient_row() {
   for (int64_t f = 0; f < int64_t(std::size(kEpilogues)); f++)
     row.geometries.push_back(epilogue_geometry({3, 4}, 3, {f, 1, 1}));
   row.long_geometries = {};
+  row.wide_geometries = {};
   row.differentiable = {0, 1, 2, 3};
   // Sums away from the kink of relu.
   row.grad_domains = {{0.1, 1}};
@@ -217,6 +222,7 @@ Row few_rows_row() {
                     {{{21, 136}, {40, 136}, {40}}},
                     {{{3, 136}, {136, 136}, {136}}}};
   row.long_geometries = {{{{20, 1544}, {2072, 1544}, {2072}}}, {{{7, 520}, {8216, 520}, {8216}}}};
+  row.wide_geometries = {{{{7, 136}, {19464, 136}, {19464}}}};
   row.differentiable = {};  // as linear's
   return row;
 }

@@ -136,6 +136,9 @@ struct Row {
   /// Beside those, so long that the kernels share them out between threads: a few cases, of each of
   /// these, each place and as many dtypes. No size is a multiple of anything.
   std::vector<Geometry> long_geometries = {};
+  /// So large that kernels of large tiles take them on cards of 300 compute units. Mode kernels runs
+  /// them on cards, for kernels that no other case reaches.
+  std::vector<Geometry> wide_geometries = {};
   Domain domain = {-10, 10};
   Tolerance tolerance = exact();
   std::optional<Edge> edge = {};
@@ -147,6 +150,10 @@ struct Row {
   std::string loop = {};
   /// Another row represents this one, so the brief sample runs it on contiguous operands alone.
   bool represented = false;
+
+  /// The op has kernels that round further, and the backend's order keeps them from these calls: mode
+  /// kernels holds none of them to this bound.
+  bool chosen_alone = false;
 
   bool special = true;  // runs with special values too
   /// An output element depends on the operands' elements at its index alone.

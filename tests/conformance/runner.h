@@ -10,6 +10,7 @@ namespace wick::conformance {
 
 struct Options {
   std::vector<std::string> ops = {};     // none: all
+  std::string after = {};                // only the rows after this one; "": all
   std::vector<std::string> dtypes = {};  // none: all; else combinations of these, and of ids (i64)
   std::string case_text = {};            // this one, of the whole product; "": all
   uint64_t seed = 1;

@@ -41,6 +41,12 @@ def test_the_devices_of_this_machine():
     assert all(d.name and d.architecture for d in devices)
 
 
+def test_doctor_describes_the_machine():
+    text = wick.doctor()
+    assert "\ncpu " in text
+    assert text.rstrip().split("\n")[-1].endswith(("note", "notes"))
+
+
 def test_a_dtype_equals_its_names():
     assert wick.f32 == "f32" and wick.f32 == "float32" and wick.f32 != "f16" and not wick.f32 != "float" and wick.f32 == wick.float32
     assert wick.f32 != 3 and wick.f32 != None and wick.f16 in ("f16", "bf16")  # noqa: E711

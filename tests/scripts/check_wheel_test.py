@@ -20,6 +20,7 @@ class CheckWheel(unittest.TestCase):
         cls.sound = {
             "wick/libwick.so.0": cls.library("int f() { return 1; }"),
             "wick/bin/wick": b"",
+            "wick/bin/wick-conformance": b"",
             "wick-1.0.data/scripts/wick": b"",
             "wick.libs/libdnnl-0123abcd.so.2.6": cls.library("int g() { return 2; }"),
             f"{_INFO}/LICENSE": b"",

@@ -264,5 +264,50 @@ echo '5 passed, 0 failed, 1 left out'"""
         self.assertIn("| gfx1201 | 32 | 1 | executed |", page)
 
 
+class Proofs(unittest.TestCase):
+    """Which changes of the kernels a proof still covers."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "scripts").mkdir()
+        shutil.copy(SCRIPTS / "proof-status", self.root / "scripts")
+        self.git("init", "-q")
+        self.change("gpu/a.h", "int f() {\n  return 1;  // one\n}\n", "gpu/README.md", "old", "gpu/b.cmake", "set(x 1)")
+        tree = self.git("rev-parse", "HEAD:gpu").strip()
+        self.change("docs/proof/rocm.md", f"tree gpu {tree}\n", "docs/proof/cuda.md", f"tree gpu {tree}\n")
+
+    def git(self, *arguments):
+        who = {f"GIT_{who}_{part}": "x" for who in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+        return subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True, check=True,
+                              env={**os.environ, **who}).stdout
+
+    def change(self, *files):
+        for path, text in zip(files[::2], files[1::2], strict=True):
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+        self.git("add", "-A")
+        self.git("commit", "-qm", "a change")
+
+    def status(self):
+        run = subprocess.run([self.root / "scripts/proof-status"], capture_output=True, text=True, check=False)
+        return run.stdout.split("\n")[0], run.returncode
+
+    def test_comments_layout_and_readmes_are_covered(self):
+        self.assertEqual(self.status(), ("rocm: proof current", 0))
+        self.change("gpu/a.h", "// Gives 1.\nint f() { return 1; }\n", "gpu/README.md", "new")
+        self.assertEqual(self.status(), ("rocm: proof current", 0))
+
+    def test_code_and_other_files_are_not(self):
+        for change in (("gpu/a.h", "int f() {\n  return 2;  // one\n}\n"), ("gpu/b.cmake", "set(x 2)"), ("gpu/c.h", "")):
+            with self.subTest(change):
+                self.change(*change)
+                status, code = self.status()
+                self.assertIn("rocm: proof stale since ", status)
+                self.assertEqual(code, 1)
+                self.git("reset", "-q", "--hard", "HEAD~1")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -10,15 +10,15 @@
 
 namespace wick::gpu {
 
-/// How x [m, k] lies for the product: for each span of k, the next piece of a wave, the packs of its
-/// steps, tiles of 16 rows and lanes, one after the other.
+/// How x [m, k] lies for the product: for each span of k, which is the next piece of a wave, its
+/// steps one after the other, of each the tiles of 16 rows, of each the packs of the lanes.
 template <class F>
 struct DirectOrder {
   using Unit = UnitOfWeights<F>;
   static constexpr int kUnit = blocks::kRun * Unit::kRuns;  // elements
   static constexpr int kSteps = kUnit / 8;                  // of a span
   template <class M>
-  static constexpr int kSpan = 2 * M::kDirectProducts * kUnit;
+  static constexpr int kSpan = 2 * M::kDirectProducts* kUnit;
   /// Spans of no device are shorter, and no device has more bytes of a step and a tile.
   static constexpr int kShortestSpan = 2 * kUnit, kMaxStepBytes = 64 * 16;
 
@@ -85,7 +85,7 @@ struct LinearDirect {
   struct Args : LinearArgs {
     const void* rows;  // x in the order of DirectOrder
     int32 tiles;       // of 16 rows of x
-    int32 waves;  // that share 16 columns: a power of two
+    int32 waves;       // that share 16 columns: a power of two
   };
   static constexpr int threads(int) { return kThreads; }
   static Grid grid(int, const Args& a) { return {a.blocks_n}; }
@@ -270,14 +270,13 @@ struct LinearDirectLaunch {
     const LinearCall linear(call);
     const int wave = wave_of(call.device);
     const int waves = K::waves_for(wave, linear.n(), linear.k());
-    const typename K::Args args{
-        linear.args(LinearCall::kMaxRows, K::columns_of_block(wave, waves)), call.scratch,
-        int32(tiles_of(linear)), waves};
+    const typename K::Args args{linear.args(LinearCall::kMaxRows, K::columns_of_block(wave, waves)),
+                                call.scratch, int32(tiles_of(linear)), waves};
     if (args.n == 0) return {};
-    const Status status = launch<OrderRows<F, T>>(
-        {call.in[0].as<T>(), args.x_row, call.scratch, args.m, args.k, args.tiles,
-         int32(K::Order::spans(args.k))},
-        call);
+    const Status status =
+        launch<OrderRows<F, T>>({call.in[0].as<T>(), args.x_row, call.scratch, args.m, args.k,
+                                 args.tiles, int32(K::Order::spans(args.k))},
+                                call);
     return status.ok() ? launch<K>(args, call) : status;
   }
 

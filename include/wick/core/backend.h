@@ -15,9 +15,10 @@ WICK_API DeviceKind register_backend(const Backend* backend);
 
 /// The devices of a backend, or the reason why it lacks any and a remedy.
 struct BackendStatus {
-  std::string name;      // "rocm"
-  std::string module;    // path of the loaded module, "" without one
-  std::string why_none;  // reason that there are no devices, "" if there are some
+  std::string name;         // "rocm"
+  std::string module;       // path of the loaded module, "" without one
+  std::string why_none;     // reason that there are no devices, "" if there are some
+  bool no_runtime = false;  // the module is loaded, the vendor's runtime cannot be
   std::vector<DeviceInfo> devices;
   std::vector<std::string> unusable;  // one line for each device that exists but cannot be used
   std::vector<std::string> runtime;   // lines about the vendor's runtime: its file, oddities

@@ -33,6 +33,7 @@ struct CacheOptions {
   /// Attention spans the whole capacity in every call, and launches the same kernels, whatever the
   /// sequences' lengths are.
   bool spans_capacity = false;
+  int64_t marks = 1;  // the most that a sequence has
 };
 
 /// The caches of a model's layers for several sequences. CausalModel::make_cache makes one, and
@@ -60,7 +61,7 @@ class WICK_API ModelCache {
   /// blocks.
   void prepare(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends);
   /// Drops the tokens of a sequence from position `length` on and returns how many are kept:
-  /// `length` unless a layer cannot forget so few, else the tokens of the last mark up to there,
+  /// `length` unless a layer cannot forget so few, else the tokens of the latest mark up to there,
   /// else 0. The model reads the others again.
   int64_t truncate(int64_t sequence, int64_t length);
   /// Drops all tokens of a sequence; its blocks are free again.
@@ -70,7 +71,8 @@ class WICK_API ModelCache {
   /// Whether a layer keeps a state in place of keys and values.
   bool keeps_states() const;
   /// Keeps a copy of the states that some layers cannot forget step by step, so that truncate can
-  /// return here. A sequence has one mark; layers that can forget anything copy nothing.
+  /// return here. Beyond CacheOptions::marks it takes the place of the sequence's last one. Layers
+  /// that can forget anything copy nothing.
   void mark(int64_t sequence);
   /// Makes sequence `to` a copy of sequence `from`.
   void fork(int64_t from, int64_t to);
@@ -117,7 +119,7 @@ class WICK_API ModelCache {
   std::vector<std::unique_ptr<LayerCache>> layers_;
   std::shared_ptr<BlockTable> table_;
   std::vector<int64_t> lengths_, new_tokens_;
-  std::vector<Mark> marks_;
+  std::vector<std::vector<Mark>> marks_;  // of each sequence, by length
 };
 
 }  // namespace wick

@@ -112,18 +112,18 @@ int64_t ModelCache::truncate(int64_t sequence, int64_t length) {
   const bool can = std::all_of(layers_.begin(), layers_.end(), [&](const auto& layer) {
     return layer->can_truncate(sequence, length, now);
   });
-  const Mark& mark = marks_[size_t(sequence)];
-  const bool returns = !can && !mark.layers.empty() && mark.length <= length;
-  now = can ? length : returns ? mark.length : 0;
+  std::vector<Mark>& marks = marks_[size_t(sequence)];
+  // Marks beyond the text would be of other tokens.
+  while (!marks.empty() && marks.back().length > length) marks.pop_back();
+  const Mark* const mark = can || marks.empty() ? nullptr : &marks.back();
+  now = can ? length : mark ? mark->length : 0;
   for (size_t i = 0; i < layers_.size(); i++) {
-    if (returns && !mark.layers[i].empty())
-      layers_[i]->restore(sequence, now, mark.layers[i]);
+    if (mark && !mark->layers[i].empty())
+      layers_[i]->restore(sequence, now, mark->layers[i]);
     else
       layers_[i]->truncate(sequence, now);
   }
   if (table_) table_->truncate(sequence, now);
-  // A mark beyond the text would be of other tokens.
-  if (mark.length > now) marks_[size_t(sequence)] = {};
   return now;
 }
 
@@ -143,7 +143,11 @@ void ModelCache::mark(int64_t sequence) {
   const NoGrad off;
   Mark mark{.length = lengths_[size_t(sequence)], .layers = {}};
   for (const auto& layer : layers_) mark.layers.push_back(layer->snapshot(sequence, mark.length));
-  marks_[size_t(sequence)] = std::move(mark);
+  std::vector<Mark>& marks = marks_[size_t(sequence)];
+  while (!marks.empty() &&
+         (marks.back().length >= mark.length || int64_t(marks.size()) >= options_.marks))
+    marks.pop_back();
+  marks.push_back(std::move(mark));
 }
 
 void ModelCache::fork(int64_t from, int64_t to) {

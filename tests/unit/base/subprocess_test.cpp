@@ -30,6 +30,28 @@ TEST(Subprocess, GivesStatusOutputAndErrors) {
   EXPECT_GE(run_program({sh, "-c", "yes | head -c 3000000"}).output.size(), size_t(1) << 20);
 }
 
+TEST(Subprocess, GivesTheOutputAsItComes) {
+  const std::string sh = find_program("sh").value();
+  std::vector<std::string> parts;
+  const Finished finished =
+      run_program({sh, "-c", "echo one; sleep 0.3; echo two"}, ProgramLimits{},
+                  [&](std::string_view part) { parts.emplace_back(part); });
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(parts, (std::vector<std::string>{"one\n", "two\n"}));
+}
+
+TEST(Subprocess, EndsAProgramThatIsSilentForTooLong) {
+  const std::string sh = find_program("sh").value();
+  const ProgramLimits limits{.silence = std::chrono::seconds(1)};
+  EXPECT_ERROR(run_program({sh, "-c", "echo begin; exec sleep 60"}, limits), kIo,
+               "no output for 1 s; it was ended");
+  // A program that writes now and then may run for longer.
+  const Finished finished =
+      run_program({sh, "-c", "for i in 1 2 3 4; do sleep 0.4; echo $i; done"}, limits);
+  EXPECT_EQ(finished.output, "1\n2\n3\n4\n");
+}
+
 TEST(Subprocess, NamesHowAProgramEnded) {
   EXPECT_EQ(ending_of({.status = 3, .output = ""}), "exits with status 3");
   EXPECT_EQ(ending_of({.status = 128 + 9, .output = ""}), "is ended by signal 9 (Killed)");

@@ -63,6 +63,83 @@ TEST(Devices, OpsAreATableOfWhoServesThem) {
   }
 }
 
+TEST(Doctor, ExaminesThisMachine) {
+  const Outcome outcome = run("doctor");
+  EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << outcome.code << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part : {"\nkernel ", "\ncpu ", " warning", " note"})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n" << outcome.out;
+}
+
+TEST(Doctor, ReadsTheFilesBelowAnotherRootAndExitsWithOneIfThereIsAProblem) {
+  const Folder folder;
+  const std::string card = folder.path() + "/sys/bus/pci/devices/0000:03:00.0";
+  std::filesystem::create_directories(card);
+  std::ofstream(card + "/uevent") << "PCI_CLASS=30000\nPCI_ID=1002:744C\n";
+  const Outcome outcome = run("doctor --json", "WICK_SYSTEM_ROOT=" + folder.path());
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(begins(outcome.out, "{\n")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\"id\": \"amd-no-driver\"")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "\"pci_id\": \"1002:744c\"")) << outcome.out;
+}
+
+TEST(Doctor, SurvivesARuntimeThatEndsTheProcess) {
+  const Outcome outcome = run("doctor", "WICK_BACKEND_PATH=" WICK_CRASHING_MODULE);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "signal 6 (Aborted)")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "[runtime-fails]")) << outcome.out;
+}
+
+TEST(Doctor, FindsTwoRuntimesInAProcess) {
+  const Outcome outcome =
+      run("doctor",
+          "TEST_RUNTIME='/lib/libscript.so\n2 are loaded in this process and share "
+          "nothing' WICK_BACKEND_PATH=" WICK_SCRIPTED_MODULE);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "rocm      runtime: /lib/libscript.so\n")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "[two-runtimes]")) << outcome.out;
+}
+
+TEST(Doctor, AReportHasNoPersonalNames) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() + "/sys");
+  const Outcome outcome = run(
+      "doctor --report", "WICK_SYSTEM_ROOT=" + folder.path() +
+                             " HOME=/people/ann USER=ann WICK_BACKEND_PATH=/people/ann/modules");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(begins(outcome.out, "```\n")) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "ann")) << outcome.out;
+}
+
+TEST(Doctor, TestsTheKernelsOfADeviceAndMeasuresIt) {
+  const Outcome outcome = run("doctor --kernels --device emu:32 --ops neg,silu");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  for (const char* part :
+       {"kernels of emu:32, GPU emulator", "  agree with the reference\n", "     0  differ",
+        " cases passed, 0 failed", "(a part of the test: --ops)", "rates of emu:32", "\n  copy ",
+        "\n  f16 products ", "\ncpu "})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n" << outcome.out;
+}
+
+TEST(Doctor, KernelsAsJson) {
+  const Outcome outcome = run("doctor --kernels --json --device emu:64 --ops neg");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* part : {"\"cases_failed\": 0", "\"differ\": []", "\"not_tested\": [{",
+                           "\"rates\": {", "\"architecture\": \"wave64\"", "\"findings\": ["})
+    EXPECT_TRUE(contains(outcome.out, part)) << part << " is not in\n"
+                                             << outcome.out.substr(0, 3000);
+}
+
+TEST(BadInput, OfDoctor) {
+  expect_bad_input(run("doctor --kernels --device emu:32 --ops nonsense"),
+                   "--ops: no row \"nonsense\"");
+  expect_bad_input(run("doctor --kernels --device nonsense"), "got \"nonsense\"");
+  expect_bad_input(run("doctor --kernels --device rocm:99"), "rocm:99");
+  expect_bad_input(run("doctor --device emu:32"), "--kernels");
+  expect_bad_input(run("doctor --ops neg"), "--kernels");
+}
+
 TEST(BadInput, AnUnknownDevice) {
   expect_bad_input(
       run("devices --device gpu"),

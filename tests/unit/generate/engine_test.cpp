@@ -316,6 +316,22 @@ TEST(Engine, ReadsOnlyTheRestOfAPromptThatItKnows) {
   }
 }
 
+TEST(Engine, GoesOnFromTheEndOfAPartOfAPrompt) {
+  for (const std::string name : {"mamba2", "gemma3"}) {
+    const LanguageModel model = letters_model("decoders/" + name);
+    Engine engine(model, {.sequences = 1, .chunk = 8});
+    const std::string begin = "abcdefghijklmnopqrst";
+    EXPECT_EQ(text_of(engine, greedy_request(model, begin + "uvwxyzabc", 4)),
+              continuation(model, begin + "uvwxyzabc", 4));
+    EngineStream other = engine.submit(greedy_request(model, begin + "zzz", 6));
+    EXPECT_EQ(other.finish().text, continuation(model, begin + "zzz", 6)) << name;
+    EXPECT_GE(other.result().cached_tokens, 16) << name;
+    EngineStream short_one = engine.submit(greedy_request(model, "abcdefghij", 6));
+    EXPECT_EQ(short_one.finish().text, continuation(model, "abcdefghij", 6)) << name;
+    EXPECT_GE(short_one.result().cached_tokens, 8) << name;
+  }
+}
+
 TEST(Engine, CopiesALongBeginningFromATextThatGoesOn) {
   const LanguageModel model = letters_model();
   Engine engine(model, {.sequences = 2});
