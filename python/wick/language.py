@@ -82,9 +82,9 @@ def _pieces(text: Any, model: LanguageModel) -> Iterator[str]:
 class Chat:
     """A conversation. Calling it with a message yields the answer piece by piece:
 
-    chat = model.chat(system="Answer in one sentence.")
-    for piece in chat("Why is the sky blue?"):
-        print(piece, end="", flush=True)
+        chat = model.chat(system="Answer in one sentence.")
+        for piece in chat("Why is the sky blue?"):
+            print(piece, end="", flush=True)
 
     `messages` holds the conversation, as dicts of role and content. Once it outgrows the context (`capacity` tokens),
     the model reads it without its oldest turns, the system message kept; the first time, a warning says so. A question that
@@ -282,7 +282,7 @@ def load(path: str | PathLike[str], device: Device | str | None = None, dtype: D
          progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "") -> LanguageModel:
     """Loads a language model from the HuggingFace hub, from a folder as the hub has it, or from a GGUF file.
 
-    wick.load("HuggingFaceTB/SmolLM2-135M-Instruct")
+        wick.load("HuggingFaceTB/SmolLM2-135M-Instruct")
 
     path           the folder or the file; or ORG/NAME[:FILE or TYPE][@REVISION], which wick.download brings if no file or folder has
                    this name

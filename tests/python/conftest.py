@@ -4,8 +4,11 @@ import json
 import os
 import pathlib
 import shutil
+import shlex
 import signal
 import string
+import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +16,7 @@ import wick
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "docs" / "reference" / "ops.json"
+sys.path.insert(0, str(ROOT / "tests" / "docs"))  # pages, which reads the tables of docs
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -79,3 +83,30 @@ def letters_folder(tmp_path_factory):
     (folder / "chat_template.jinja").write_text(
         "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{% if add_generation_prompt %}A{% endif %}")
     return folder
+
+
+@pytest.fixture
+def page_folder(letters_folder, tmp_path, monkeypatch):
+    """The current folder, with the files that pages of docs name: the model ORG/NAME and model.gguf."""
+    shutil.copytree(letters_folder, tmp_path / "ORG/NAME")
+    shutil.copy(ROOT / "tests/golden/decoders/llama_linear/model.gguf", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WICK_DEVICE", "cpu")
+    return tmp_path
+
+
+def run_command(program, command, folder, stdin="abc\n"):
+    """Runs a command of a page, `wick ...`, in the folder: it must succeed. A server has to start, at any port, and to end in order."""
+    words = [str(program), *shlex.split(command)[1:]]
+    if words[1] == "serve":
+        if "--port" in words:
+            del words[words.index("--port"):words.index("--port") + 2]
+        with subprocess.Popen([*words, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as server:
+            line = server.stdout.readline()
+            server.send_signal(signal.SIGTERM)
+            errors = server.communicate(timeout=60)[1]
+        assert " serves " in line and server.returncode == 0, errors
+        return line
+    done = subprocess.run(words, input=stdin, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout

@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import comments
+import docs
 import environment
 import floors
 import headers
@@ -13,6 +14,7 @@ import ops
 import readmes
 import rows
 import symbols
+import version
 import words
 
 
@@ -33,6 +35,8 @@ def main():
         "environment variables": environment.violations(options.root),
         "comments": comments.violations(options.root),
         "words": words.violations(options.root),
+        "version": version.violations(options.root),
+        "docs": docs.violations(options.root),
     }
     if options.compiler:
         found["headers alone"] = headers.violations(options.root, options.compiler)

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import comments
+import docs
 import environment
 import floors
 import headers
@@ -17,6 +18,7 @@ import readmes
 import rows
 import symbols
 import tree
+import version
 import words
 
 _README = "what\nit\nis\nand\nsays\n"
@@ -30,6 +32,8 @@ def manifest(**headers):
 
 # A tree in which all is well.
 _SOUND = {
+    "CMakeLists.txt": "project(wick VERSION 0.2.0 LANGUAGES CXX)\n",
+    "CHANGELOG.md": "# Changelog\n\n## [0.2.0] - Unreleased\n\n### Added\n\n#### Models\n\n## [0.1.0] - 2026-12-01\n\n### Fixed\n",
     "docs/reference/ops.json": manifest(neg="ops/elementwise.h", reshape="ops/shape.h"),
     "include/wick/README.md": _README,
     "include/wick/wick.h": '#pragma once\n#include "wick/ops/elementwise.h"\n',
@@ -65,6 +69,11 @@ _SOUND = {
     "src/base/parallel.cpp": 'int n = environment_integer("WICK_THREADS");  // not "WICK_CORES"\n',
     "docs/reference/environment.md": "| variable | values |\n|---|---|\n| `WICK_THREADS`, `OTHERS` | see `WICK_ELSE` |\n",
     "docs/README.md": _README,
+    "docs/guide.md": "# A guide\n\n## How `wick` works: 1, 2\n\nSee [the version](../CHANGELOG.md#added \"t\"), [here](#how-wick-works-1-2), [io](../src/io/),\n"
+                     "[ops][1] and <https://example.org>.\n\n    [code](gone.md)\n\nNo `[link](gone.md)`.\n\n[1]: ../src/ops/norm.cpp\n\n"
+                     "```python\nawait f()\n```\n\n  ```cpp\n  int x = 1;\n  ```\n\n```json\n{}\n```\n",
+    "tests/docs/README.md": _README,
+    "tests/docs/CMakeLists.txt": "set(pages guide.md other.md)\n",
     "cli/README.md": _README,
     "cli/main.cpp": '#include "commands.h"\n#include "wick/wick.h"\n',
     "cli/commands.h": "",
@@ -202,6 +211,53 @@ class Environment(InATree):
     def test_a_line_without_a_reader(self):
         self.expect(environment.violations, {"docs/reference/environment.md": "| `WICK_THREADS` | |\n| `WICK_GONE` | |\n"},
                     "docs/reference/environment.md: has WICK_GONE, which nothing reads")
+
+
+class Version(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(version.violations, {}), [])
+
+    def test_another_number_than_the_projects(self):
+        self.expect(version.violations, {"CMakeLists.txt": "project(wick VERSION 0.3.0 LANGUAGES CXX)\n"},
+                    "CHANGELOG.md: begins with 0.2.0, CMakeLists.txt has 0.3.0")
+        self.expect(version.violations, {"CHANGELOG.md": "# Changelog\n"}, "CHANGELOG.md: begins with no version")
+        self.expect(version.violations, {"CMakeLists.txt": "project(wick)\n"}, "CMakeLists.txt: no project(wick VERSION")
+        self.expect(version.violations, {"CHANGELOG.md": None}, "no CHANGELOG.md")
+
+    def test_another_form(self):
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n### New\n"}, 'CHANGELOG.md:2: "### New", expected one of Added')
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## 0.1.0\n"}, 'CHANGELOG.md:2: "## 0.1.0", expected "## [')
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## [0.1.0] - Unreleased\n"},
+                    "CHANGELOG.md:2: a version below another one is released")
+        self.expect(version.violations, {"CHANGELOG.md": "## [0.2.0] - Unreleased\n## [0.3.0] - 2026-12-01\n"}, "do not fall")
+
+
+class Docs(InATree):
+    def test_a_sound_tree_has_no_violation(self):
+        self.assertEqual(self.of(docs.violations, {}), [])
+
+    def test_a_link_to_a_file_that_is_not_there(self):
+        self.expect(docs.violations, {"src/io/README.md": _README + "[x](gguf.cpp)\n"}, "src/io/README.md:6: the link gguf.cpp leads to src/io/gguf.cpp, which")
+        self.expect(docs.violations, {"README.md": "`a` [b `c`](gone/) `d`\n"}, "README.md:1: the link gone/ leads to gone, which does not exist")
+        self.expect(docs.violations, {"README.md": "[a][1]\n\n[1]: gone.md\n"}, "README.md:3: the link gone.md")
+        self.expect(docs.violations, {"README.md": "[![a](gone.svg)](docs/guide.md)\n"}, "gone.svg")
+
+    def test_a_link_to_a_heading_that_is_not_there(self):
+        self.expect(docs.violations, {"README.md": "# Here\n[x](#there)\n"}, "README.md:2: the link #there leads to a heading that README.md does not have")
+        self.expect(docs.violations, {"README.md": "[x](docs/guide.md#how-it-works)\n"}, "a heading that docs/guide.md does not have")
+
+    def test_headings_have_githubs_anchors(self):
+        text = "# Übung: `a_b`\n## A\n## A ##\n```\n# no heading\n```\n### [C](x.md), *d* (e)\n"
+        self.assertEqual(docs.anchors(text), {"übung-a_b", "a", "a-1", "c-d-e"})
+
+    def test_code_that_is_none(self):
+        self.expect(docs.violations, {"README.md": "\n```python\nx = 1\nx = (\n```\n"}, "README.md:4: the block of Python does not compile")
+        self.expect(docs.violations, {"README.md": "\n```json\n{x}\n```\n"}, "README.md:3: the block of JSON does not parse")
+
+    def test_a_program_that_nothing_compiles(self):
+        program = "```cpp\nint main() {}\n```\n"
+        self.expect(docs.violations, {"docs/new.md": program}, "docs/new.md:2: no test compiles this program")
+        self.assertEqual(self.of(docs.violations, {"README.md": program, "docs/other.md": program}), [])
 
 
 class Comments(InATree):
