@@ -11,6 +11,7 @@
 # CMAKE_COMPILE_WARNING_AS_ERROR holds for these commands too.
 
 find_program(WICK_AMD_CLANG NAMES clang++-19 DOC "clang 19, which compiles kernels for AMD cards")
+find_program(WICK_AMD_NEWER_CLANG NAMES clang++-22 clang++-21 clang++-20 DOC "clang 20 or newer, which compiles for cards that clang 19 does not know")
 find_program(WICK_ZSTD NAMES zstd DOC "Compresses code objects")
 find_program(WICK_CCACHE NAMES ccache DOC "Keeps compiled objects")
 find_file(WICK_OCML NAMES ocml.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/aarch64-linux-gnu/amdgcn/bitcode
@@ -38,6 +39,27 @@ function(wick_check_amd_tools)
     message(FATAL_ERROR "WICK_ROCM=ON needs ${packages} (on Debian: apt install ${packages}), or set ${variable}; "
                         "-DWICK_ROCM=OFF builds without AMD cards")
   endif()
+endfunction()
+
+# wick_amd_clang(OUT TARGET): the compiler for a target, WICK_AMD_CLANG unless only WICK_AMD_NEWER_CLANG knows it.
+function(wick_amd_clang out target)
+  foreach(clang WICK_AMD_CLANG WICK_AMD_NEWER_CLANG)
+    if(NOT ${clang})
+      continue()
+    endif()
+    get_property(known GLOBAL PROPERTY processors_of_${${clang}})
+    if(NOT known)
+      execute_process(COMMAND ${${clang}} --target=amdgcn -print-supported-cpus OUTPUT_VARIABLE known ERROR_VARIABLE known)
+      string(REGEX MATCHALL "gfx[0-9a-z-]+" known "${known}")
+      set_property(GLOBAL PROPERTY processors_of_${${clang}} ${known})
+    endif()
+    if(target IN_LIST known)
+      set(${out} ${${clang}} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "WICK_ROCM_TARGETS: ${WICK_AMD_CLANG} does not know ${target}; name a newer one with -DWICK_AMD_NEWER_CLANG=/path/to/clang++, "
+                      "or leave this target away")
 endfunction()
 
 # wick_amd_code_object_version(OUT TARGET): the flags for the version of code object that a target takes.
@@ -93,11 +115,15 @@ function(wick_amd_objects out)
 
     foreach(target IN LISTS amd_TARGETS)
       wick_amd_code_object_version(version ${target})
+      wick_amd_clang(clang ${target})
+      if(NOT clang STREQUAL WICK_AMD_CLANG)  # ccache's preprocessing passes -MF alone, of which clang 22 warns
+        list(APPEND version -Wno-unused-command-line-argument)
+      endif()
       set(code ${folder}/${name}.${target}.co)
       add_custom_command(
         OUTPUT ${code}
         # Kernels add floats atomically to memory of hipMalloc only, where instructions that do so work.
-        COMMAND ${launcher} ${WICK_AMD_CLANG} ${flags} --offload-arch=${target} ${version} --cuda-device-only -munsafe-fp-atomics
+        COMMAND ${launcher} ${clang} ${flags} --offload-arch=${target} ${version} --cuda-device-only -munsafe-fp-atomics
                 --no-gpu-bundle-output -Xclang -mlink-builtin-bitcode -Xclang ${WICK_OCML} -include ${amd_CONSTANTS} -MD
                 -MF ${code}.d -MT ${code} -c ${unit} -o ${code}
         DEPENDS ${unit} ${amd_CONSTANTS} ${WICK_OCML} DEPFILE ${code}.d COMMENT "clang ${name} for ${target}" VERBATIM)

@@ -20,5 +20,5 @@ add_dependencies(wick_python ${programs})
 
 set(holders _wick wick ${programs} ${modules})  # of code of others, which the emulator has none of
 list(REMOVE_ITEM holders wick_emu)
-wick_install_notices(python ${holders})
+wick_install_notices(python ${SKBUILD_METADATA_DIR}/licenses ${holders})
 add_dependencies(wick_python wick_notices)

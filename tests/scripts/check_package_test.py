@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants one fault of each kind in a small wheel and expects what scripts/check-wheel says."""
+"""Plants one fault of each kind in small packages and expects what scripts/check-package says."""
 import pathlib
 import subprocess
 import sys
@@ -12,7 +12,7 @@ _NAME = "wick-1.0-cp312-cp312-manylinux_2_34_x86_64.whl"
 _INFO = "wick-1.0.dist-info/licenses"
 
 
-class CheckWheel(unittest.TestCase):
+class CheckPackage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -43,7 +43,7 @@ class CheckWheel(unittest.TestCase):
         with zipfile.ZipFile(self.root / name, "w") as archive:
             for path, content in files.items():
                 archive.writestr(path, content)
-        run = subprocess.run([sys.executable, _ROOT / "scripts/check-wheel", self.root / name], capture_output=True, text=True)
+        run = subprocess.run([sys.executable, _ROOT / "scripts/check-package", self.root / name], capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
     def expect(self, message, name=_NAME, **planted):

@@ -1,10 +1,10 @@
-"""Writes THIRD_PARTY_NOTICES: the copyright and licence of all code of others that a wheel brings.
+"""Writes THIRD_PARTY_NOTICES: the copyright and licence of all code of others that a package brings.
 
-    notices.py --out FILE --compiler CXX [--linked ARCHIVE]... BINARY...
+    notices.py --out FILE --compiler CXX [--linked ARCHIVE]... [--without-libraries] BINARY...
 
-That code is the shared libraries that the binaries need, found with ldd and put into the wheel by auditwheel; the static
-libraries among --linked and libstdc++; and the packages of COMPILED_IN. Their texts are Debian's
-/usr/share/doc/PACKAGE/copyright, and the licences in Python's package nanobind.
+That code is the shared libraries that the binaries need, found with ldd and put into a wheel by auditwheel and into a tarball by
+bundle.py (--without-libraries: a package that brings none of them); the static libraries among --linked and libstdc++; and the
+packages of COMPILED_IN. Their texts are Debian's /usr/share/doc/PACKAGE/copyright, and the licences in Python's package nanobind.
 """
 import argparse
 import importlib.metadata
@@ -16,17 +16,14 @@ import subprocess
 COMPILED_IN = {
     "libwick.so": ["libhwy-dev", "libsimdjson-dev"],
     "wick": ["libcli11-dev"],
-    "wick_openblas.so": [],
     "wick_rocm.so": ["rocm-device-libs"],
-    "wick_cuda.so": [],
-    "_wick": [],
 }
 # Static libraries of no Debian package.
 LICENCES = {
     "libcudart_static.a": "The CUDA runtime of NVIDIA's CUDA Toolkit, redistributed under attachment A of the CUDA Toolkit End User\n"
                           "License Agreement, https://docs.nvidia.com/cuda/eula/. (C) NVIDIA Corporation.",
 }
-# A system for which a manylinux wheel is made has these; no wheel brings them.
+# A system for which wheels and tarballs are made has these; none brings them.
 OF_THE_SYSTEM = re.compile(r"(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)\.so\.\d+$")
 COMMON_LICENSE = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 
@@ -44,6 +41,12 @@ def libraries(binary):
         if not place.startswith("/"):
             raise SystemExit(f"notices.py: {binary} needs {name}: {place}")
         yield pathlib.Path(place.split(" (")[0]).resolve()
+
+
+def name_of(library):
+    """The name by which binaries ask for a library."""
+    found = re.search(r"SONAME +(\S+)", output("objdump", "-p", library))
+    return found.group(1) if found else library.name
 
 
 def package_of(file):
@@ -72,7 +75,9 @@ def notice_of(file):
     """(title, text) of a library."""
     package = package_of(file)
     if package:
-        return f"{file.name} (Debian's {package})", debian_notice(package)
+        name = name_of(file)
+        names = file.name if file.name.startswith(name) or file.suffix == ".a" else f"{name}, {file.name}"
+        return f"{names} (Debian's {package})", debian_notice(package)
     if file.name in LICENCES:
         return file.name, LICENCES[file.name]
     # Who builds on another system than Debian has the library from there, with its licence.
@@ -80,15 +85,19 @@ def notice_of(file):
     return None
 
 
-def notices(binaries, archives):
+def brought(binaries):
+    """Files of the shared libraries that the binaries need, themselves left out."""
+    return {library for binary in binaries for library in libraries(binary)} - {binary.resolve() for binary in binaries}
+
+
+def notices(binaries, archives, with_libraries):
     """(title, text) of each part."""
-    own = {binary.resolve() for binary in binaries}
-    files = {library for binary in binaries for library in libraries(binary)} - own
+    files = brought(binaries) if with_libraries else set()
     files.update(archive.resolve() for archive in archives)
     yield from filter(None, map(notice_of, sorted(files, key=lambda file: file.name)))
     for binary in binaries:
-        name = "_wick" if binary.name.startswith("_wick.") else re.sub(r"\.so\.\d+$", ".so", binary.name)
-        for package in COMPILED_IN[name]:
+        name = "_wick" if binary.name.startswith("_wick.") else re.sub(r"\.so(\.\d+)+$", ".so", binary.name)
+        for package in COMPILED_IN.get(name, []):
             if pathlib.Path("/usr/share/doc", package).exists():
                 yield f"{package}, compiled into {name}", debian_notice(package)
         if name == "_wick":
@@ -115,11 +124,13 @@ def main():
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--linked", action="append", default=[], type=pathlib.Path)
+    parser.add_argument("--without-libraries", action="store_true")
     parser.add_argument("binaries", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     runtime = pathlib.Path(output(options.compiler, "-print-file-name=libstdc++.a").strip())
-    parts = notices(options.binaries, [runtime, *options.linked])
+    parts = notices(options.binaries, [runtime, *options.linked], not options.without_libraries)
     options.out.write_text(page(parts), encoding="utf-8")
 
 
-main()
+if __name__ == "__main__":
+    main()
