@@ -204,7 +204,10 @@ def bind_overload(name, overload, manifest):
     names = [a.name for a in arguments]
     if len(set(names)) != len(names):
         raise Unbindable("two options have the same name")
-    body = f"return wick::{name}({', '.join(expressions)});"
+    result = f"wick::{name}({', '.join(expressions)})"
+    if overload["result"] in manifest.enums:  # its name in Python
+        result = f"{argument_type(overload['result'], manifest.enums)}({result})"
+    body = f"return {result};"
     if arguments and arguments[0].type == "Var" and overload["result"] == "void":
         arguments[0].type = "Target"
         expressions[0] += ".var"

@@ -2,7 +2,8 @@
 # from their own folder; and a script that starts the program.
 set(program_folder wick/bin)
 # Wheels have no links: libwick is one file, of the name that programs ask for.
-set_target_properties(wick PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
+get_target_property(wick_interface wick SOVERSION)
+set_target_properties(wick PROPERTIES VERSION ${wick_interface})
 set_target_properties(wick _wick PROPERTIES INSTALL_RPATH "$ORIGIN")
 set(programs wick-cli)
 if(TARGET wick-conformance)  # for wick doctor --kernels

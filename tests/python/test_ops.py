@@ -1,4 +1,6 @@
 """The generated functions, held to NumPy's and PyTorch's of the same name."""
+import os
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,7 @@ def test_every_op_is_bound_but_the_known_ones():
     assert all(reason for reason in unbound.values())
     assert all(hasattr(wick, name) for name in OPS if name not in unbound)
     assert bound == len(OPS) + 13 - len(unbound)
+
+
+def test_a_result_that_is_an_enumerator_is_its_name():
+    assert wick.composite_mode() == os.environ.get("WICK_COMPOSITE", "auto")

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Plants one fault of each kind in small packages and expects what scripts/check-package says."""
+import io
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -40,9 +42,16 @@ class CheckPackage(unittest.TestCase):
         return out.read_bytes()
 
     def check(self, files, name=_NAME):
-        with zipfile.ZipFile(self.root / name, "w") as archive:
-            for path, content in files.items():
-                archive.writestr(path, content)
+        if name.endswith(".whl"):
+            with zipfile.ZipFile(self.root / name, "w") as archive:
+                for path, content in files.items():
+                    archive.writestr(path, content)
+        else:
+            with tarfile.open(self.root / name, "w:xz") as archive:
+                for path, content in files.items():
+                    entry = tarfile.TarInfo(path)
+                    entry.size = len(content)
+                    archive.addfile(entry, io.BytesIO(content))
         run = subprocess.run([sys.executable, _ROOT / "scripts/check-package", self.root / name], capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
@@ -85,6 +94,48 @@ class CheckPackage(unittest.TestCase):
 
     def test_reports_wheels_that_are_too_large(self):
         self.expect("more than 100000000", LICENSE=bytes(100_000_001))
+
+    def tarball(self, without=None, **more):
+        """(status, text) of a sound tarball without a file, and with others."""
+        folder = "wick-1.0-linux-x86_64"
+        files = {f"{folder}/lib/libwick.so.0": self.sound["wick/libwick.so.0"],
+                 f"{folder}/lib/wick.libs/libdnnl.so.2": self.sound["wick.libs/libdnnl-0123abcd.so.2.6"],
+                 f"{folder}/share/doc/wick/THIRD_PARTY_NOTICES": b"libdnnl.so.2.6 (Debian's libdnnl2)\n"}
+        for path in ("bin/wick", "bin/wick-conformance", "lib/libwick.so", "lib/cmake/wick/wickConfig.cmake", "include/wick/wick.h",
+                     "share/doc/wick/LICENSE"):
+            files[f"{folder}/{path}"] = b""
+        files.update(more)
+        return self.check({path: content for path, content in files.items() if path != f"{folder}/{without}"}, f"{folder}.tar.xz")
+
+    def test_reports_faults_of_tarballs(self):
+        status, said = self.tarball()
+        self.assertEqual((status, "no complaints" in said), (0, True), said)
+        for missing, message in (("bin/wick", "no program bin/wick"), ("lib/libwick.so", "no lib/libwick.so"),
+                                 ("include/wick/wick.h", "no include/wick/wick.h"), ("share/doc/wick/LICENSE", "no LICENSE among its licences"),
+                                 ("share/doc/wick/THIRD_PARTY_NOTICES", "no THIRD_PARTY_NOTICES among its licences")):
+            status, said = self.tarball(missing)
+            self.assertEqual((status, message in said), (1, True), said)
+        status, said = self.tarball(outside=b"")
+        self.assertIn("expected one folder of the tarball's name, got outside, wick-1.0-linux-x86_64", said)
+        needs_zlib = self.library("", "-Wl,--no-as-needed", self.stub("libz.so.1"))
+        status, said = self.tarball(**{"wick-1.0-linux-x86_64/lib/wick_rocm.so": needs_zlib})
+        self.assertIn("lib/wick_rocm.so: needs libz.so.1", said)
+
+    def test_reports_faults_of_debian_packages(self):
+        folder = self.root / "package"
+        for path, content in (("DEBIAN/control", "Package: wick\nVersion: 1.0\nArchitecture: amd64\nMaintainer: x <x@wick.invalid>\nDescription: x\n"),
+                              ("usr/bin/wick", ""), ("usr/share/doc/wick/LICENSE", "")):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)
+        (folder / "usr/lib").mkdir()
+        (folder / "usr/lib/libwick.so.0").write_bytes(self.library("int f() { return 1; }", "-Wl,-rpath,/opt"))
+        deb = self.root / "wick_1.0_amd64.deb"
+        subprocess.run(["dpkg-deb", "-b", folder, deb], check=True, capture_output=True)
+        run = subprocess.run([sys.executable, _ROOT / "scripts/check-package", deb], capture_output=True, text=True)
+        for message in ("libwick.so.0: has a run path", "no program bin/wick-conformance", "no THIRD_PARTY_NOTICES among its licences",
+                        "depends on no libdnnl"):
+            self.assertIn(message, run.stdout)
+        self.assertEqual(run.returncode, 1)
 
 
 unittest.main()
