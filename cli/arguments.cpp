@@ -57,6 +57,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 std::string unknown_arguments(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& level = chosen.empty() ? app : *chosen.front();
+  if (level.get_prefix_command()) return "";  // the rest is another program's
   const std::vector<std::string> rest = level.remaining();
   if (rest.empty()) return "";
   if (chosen.empty() && !is_flag(rest.front())) {

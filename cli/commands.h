@@ -19,6 +19,7 @@ void add_chat(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_forward(CLI::App& app);
+void add_launch(CLI::App& app);
 void add_logits(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -70,6 +70,7 @@ int main_guarded(int argc, char** argv) {
   wick::cli::add_embed(app);
   wick::cli::add_rank(app);
   wick::cli::add_serve(app);
+  wick::cli::add_launch(app);
   wick::cli::add_cache(app);
   wick::cli::add_completion(app);
   // The words after a command are not commands, even if they are named like one.

@@ -12,6 +12,8 @@
 #include "wick/core/tensor_source.h"
 #include "wick/core/user_kernel.h"
 #include "wick/core/var.h"
+#include "wick/dist/launch.h"
+#include "wick/dist/process_group.h"
 #include "wick/doctor/doctor.h"
 #include "wick/generate/chat.h"
 #include "wick/generate/chat_window.h"

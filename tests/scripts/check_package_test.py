@@ -77,7 +77,7 @@ class CheckPackage(unittest.TestCase):
 
     def test_reports_libraries_that_may_be_missing_or_old(self):
         forced = ("-Wl,--no-as-needed",)
-        self.expect("libwick.so.0: needs libz.so.1", libwick=self.library("", *forced, self.stub("libz.so.1")))
+        self.expect("libwick.so.0: needs libpng16.so.16", libwick=self.library("", *forced, self.stub("libpng16.so.16")))
         self.expect("libwick.so.0: needs libstdc++.so.6", libwick=self.library("", *forced, "-lstdc++"))
 
     def stub(self, name):

@@ -5,7 +5,7 @@ import comments
 import tree
 
 # The folders whose comments are held to the words and, in C++, to the width; in Python docstrings are comments too.
-FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "include/wick", "python", "src/doctor", "src/load", "src/models", "src/serve", "src/text",
+FOLDERS = ("backends/cpu/kernels", "backends/gpu/kernels", "cli", "include/wick", "python", "src/dist", "src/doctor", "src/load", "src/models", "src/serve", "src/text",
            "tests/python", "tests/unit/cli")
 COLUMNS = 100
 

@@ -1,0 +1,34 @@
+// Starting the ranks of a machine as processes of one command.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/base/export.h"
+
+namespace wick {
+
+struct LaunchOptions {
+  int processes = 1;                  // on this machine
+  int nodes = 1, node = 0;            // machines, each with as many processes, and this one
+  std::string address = "127.0.0.1";  // of node 0
+  int port = 0;                       // 0: a free one, if there is one machine
+  /// Called with each whole line that a rank writes, without its end. is_error: to stderr.
+  std::function<void(int rank, bool is_error, std::string_view line)> on_line = {};
+  /// Asked several times a second; a signal such as SIGINT is sent to all ranks, once for each call
+  /// that returns it, and 0 goes on.
+  std::function<int()> signal = {};
+};
+
+/// Runs a command once for each rank, found in PATH, with the variables that process_group_options
+/// reads (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), and
+/// WICK_THREADS, if it is unset, as each rank's share of the cores. Waits for all. If one fails,
+/// sends SIGTERM to the others, and SIGKILL to those that still run after 10 s. The ranks end if
+/// this process does.
+/// Errors: kIo, naming the rank that failed first, and kInvalidArgument if that ended with status
+/// 2, as programs do for bad input; kInvalidArgument for options out of range and for a command
+/// that is not found.
+WICK_API void launch(const std::vector<std::string>& command, const LaunchOptions& options);
+
+}  // namespace wick

@@ -1,0 +1,74 @@
+// Messages over a TCP connection between each two ranks.
+#pragma once
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dist/connection.h"
+#include "dist/message.h"
+#include "dist/transport.h"
+
+namespace wick::dist {
+
+class TcpTransport : public Transport {
+ public:
+  /// connections: by rank, this rank's own is empty. timeout: see ProcessGroupOptions.
+  TcpTransport(int rank, std::vector<Connection> connections, std::chrono::milliseconds timeout);
+  /// Says goodbye to the other ranks.
+  ~TcpTransport() override;
+  void exchange(const std::string& call, std::span<const Outgoing> out,
+                std::span<const Incoming> in) override;
+
+ private:
+  /// A message that arrived before the call that takes it.
+  struct Early {
+    MessageHeader header;
+    std::vector<char> bytes;
+  };
+
+  /// The state of the connection to one rank.
+  struct Link {
+    Connection connection;
+    bool has_left = false;  // said goodbye
+    // Sending: the header, then the bytes.
+    bool is_sending = false;
+    MessageHeader out_header;
+    const char* out_data = nullptr;
+    size_t out_bytes = 0, sent = 0;  // sent: header and bytes
+    // Receiving: the wanted message, if any, and the one that is arriving.
+    const Incoming* wanted = nullptr;
+    MessageHeader in_header;
+    size_t header_count = 0, received = 0;
+    bool is_arriving_early = false;
+    std::deque<Early> early;
+    size_t early_bytes = 0;
+
+    /// Whether sending has stopped inside of a message.
+    bool is_torn() const { return is_sending && sent > 0; }
+  };
+
+  void start(const std::string& call, std::span<const Outgoing> out, std::span<const Incoming> in);
+  bool is_done() const;
+  /// Waits until bytes can move, and moves them. Returns whether any were moved.
+  bool move_bytes(const std::string& call, Clock::time_point until);
+  bool send_some(int rank);
+  bool receive_some(const std::string& call, int rank);
+  void begin_message(const std::string& call, int rank);
+  void take_early(const std::string& call, int rank);
+  void require_call(const std::string& call, int rank, const MessageHeader& header);
+  std::vector<int> awaited() const;
+  /// Marks the group as failed, passes the reason on, and throws.
+  [[noreturn]] void fail_group(const std::string& call, ErrorCode code, const std::string& reason);
+  [[noreturn]] void fail_ended(const std::string& call, int rank);
+  void read_failures(const std::string& call, int other_than);
+
+  std::mutex mutex_;
+  const int rank_;
+  const std::chrono::milliseconds timeout_;
+  std::vector<Link> links_;
+  std::string failure_;  // the reason why the group has failed; empty while it works
+};
+
+}  // namespace wick::dist
