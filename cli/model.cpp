@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <random>
@@ -22,7 +23,9 @@ constexpr const char* kNoProcessor =
 
 void ModelFlags::settle() {
   Places::settle();
-  path = fetch_argument(path, device);
+  // Of several devices, the CPU has the most room.
+  const bool splits = !split.empty() || device.find(',') != device.npos;
+  path = fetch_argument(path, splits ? "cpu" : device);
 }
 
 void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& files) {
@@ -30,8 +33,23 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& fil
             "a GGUF file, a folder with one or with config.json and safetensors, or a model of the "
             "HuggingFace hub: ORG/NAME[:FILE or TYPE][@REVISION]",
             files);
-  command.add_option("--device", flags.device, "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto")
+  command
+      .add_option("--device", flags.device,
+                  "cpu, rocm[:N], cuda[:N], emu:32, emu:64 or auto; several, such as "
+                  "cuda:0,cuda:1,cpu, share the layers in this order")
       ->capture_default_str();
+  command.add_option("--split", flags.split,
+                     "the layers on each device, such as 20,12, the last number for the CPU if it "
+                     "is not listed; auto: as many on the device as fit, the others on the CPU "
+                     "(default with several devices)");
+  command
+      .add_option("--cpu-experts", flags.cpu_experts,
+                  "keep and compute the experts of the first N layers, or of all layers without N, "
+                  "on the CPU")
+      ->expected(0, 1)
+      ->default_str(std::to_string(DecoderConfig::kMaxLayers))
+      ->option_text("[N]")
+      ->check(integer_from(0, DecoderConfig::kMaxLayers));
   command.add_option("--dtype", flags.dtype,
                      "dtype of the computation: f32, bf16, f16 or f64 (default: the device's)");
   add_tokenizer_pre_flag(command, flags.tokenizer_pre);
@@ -52,8 +70,45 @@ void add_tokenizer_pre_flag(CLI::App& command, std::string& name) {
 
 namespace {
 
+/// The parts of a list between commas.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (const char c : list)
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  return parts;
+}
+
+/// The devices of --device and the layers of --split.
+SplitOptions split_options(const ModelFlags& flags) {
+  SplitOptions options{.context = flags.context,
+                       .sequences = flags.sequences,
+                       .kv = flags.cache(),
+                       .cpu_experts = flags.cpu_experts};
+  std::vector<Device> devices;
+  for (const std::string& name : parts_of(flags.device)) devices.push_back(Device::parse(name));
+  const bool is_auto = flags.split == "auto";
+  if (devices.size() == 1 && flags.split.empty()) return options;
+  options.devices = devices;
+  options.with_cpu = is_auto;
+  if (is_auto || flags.split.empty()) return options;
+  for (const std::string& part : parts_of(flags.split)) {
+    int64_t count = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
+    if (error != std::errc() || end != part.data() + part.size() || count < 0)
+      fail_input("--split", "expected numbers of layers, such as 20,12, or auto, got ",
+                 flags.split);
+    options.layers.push_back(count);
+  }
+  return options;
+}
+
 LoadOptions load_options(const ModelFlags& flags) {
-  LoadOptions options{.device = Device::parse(flags.device), .tokenizer_pre = flags.tokenizer_pre};
+  LoadOptions options{.device = Device::parse(parts_of(flags.device).front()),
+                      .tokenizer_pre = flags.tokenizer_pre,
+                      .split = split_options(flags)};
   if (flags.dtype.empty()) return options;
   constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64"};
   if (std::find(std::begin(kNames), std::end(kNames), flags.dtype) == std::end(kNames))
@@ -87,7 +142,9 @@ LanguageModel open_model(const ModelFlags& flags, const OpenOptions& open) {
     if (open.positions == 0 && flags.context > 0 &&
         flags.context > load_facts(flags.path).max_position_embeddings)
       options.positions = flags.context;
-    return load_model(flags.path, options);
+    LanguageModel model = load_model(flags.path, options);
+    if (!model.split.empty()) std::fprintf(stderr, "wick: %s\n", model.split.c_str());
+    return model;
   });
 }
 

@@ -14,9 +14,12 @@
 namespace wick::cli {
 
 struct ModelFlags : Places {
-  std::string device = "auto", dtype, tokenizer_pre;
-  int64_t context = 0;  // 0: the model's own
-  std::string kv;       // how the cache holds keys and values; empty: as the model computes them
+  std::string device = "auto", dtype, tokenizer_pre;  // device: or several, after commas
+  std::string split;        // the layers on each device, after commas, or auto; empty: see --split
+  int64_t cpu_experts = 0;  // see SplitOptions
+  int64_t sequences = 1;    // for whose cache a split leaves room
+  int64_t context = 0;      // 0: the model's own
+  std::string kv;  // how the cache holds keys and values; empty: as the model computes them
   CacheType cache() const { return cache_type(kv); }
   /// As Places::settle; a name of the hub becomes the path of the downloaded model. Errors: as of
   /// fetch_argument.

@@ -53,6 +53,13 @@ ServerOptions server_options(const Options& options) {
   return server;
 }
 
+/// The flags of every model, whose cache holds the texts of --parallel requests.
+ModelFlags model_flags(const Options& options) {
+  ModelFlags flags = options.model;
+  flags.sequences = options.server.engine.sequences;
+  return flags;
+}
+
 /// Lets `model` be loaded as the flags say, from its own path.
 void set_loader(ServerModel& model, ModelFlags flags) {
   flags.path = model.path;
@@ -72,12 +79,12 @@ std::vector<ServerModel> models_of(const Options& options) {
     ServerModel& named = models.emplace_back(server_model(path));
     named.names.insert(named.names.end(), options.aliases.begin(), options.aliases.end());
     named.at_start = true;
-    set_loader(named, options.model);
+    set_loader(named, model_flags(options));
   } else if (!options.aliases.empty()) {
     fail_input("--alias", "expected a model beside --models");
   }
   if (options.folder.empty()) return models;
-  ModelFlags flags = options.model;
+  ModelFlags flags = model_flags(options);
   flags.tokenizer_pre.clear();  // the named model's alone
   std::error_code error;        // such as of a path that is not there, whose load reports it
   for (ServerModel& model : reading_input([&] { return server_models(options.folder); })) {

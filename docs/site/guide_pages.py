@@ -16,7 +16,8 @@ import tree  # noqa: E402
 
 # The menu: (title, pages). A name that ends with / stands for all other pages of the folder. Pages that are reached only by links come last.
 _MENU = [
-    ("Use wick", ["docs/how-to/install.md", "docs/how-to/run-a-model.md", "docs/how-to/models.md", "docs/how-to/serve.md", "docs/how-to/python.md", "docs/how-to/run-on-amd.md",
+    ("Use wick", ["docs/how-to/install.md", "docs/how-to/run-a-model.md", "docs/how-to/models.md", "docs/how-to/serve.md", "docs/how-to/python.md",
+                  "docs/how-to/run-on-amd.md", "docs/how-to/more-than-a-card.md", "docs/how-to/several-cards.md",
                   "docs/how-to/convert-a-model.md", "docs/how-to/train-and-generate.md", "docs/from-pytorch.md", "docs/from-llama.cpp.md",
                   "docs/from-candle.md"]),
     ("Reference", ["reference/python/index.rst", "reference/cpp/index.rst", "docs/reference/"]),

@@ -229,7 +229,13 @@ void bind_model(nb::module_& m) {
           "The most tokens of a text; wick.load's argument raises it.")
       .def_prop_ro(
           "device", [](const LanguageModel& model) { return model.model->options().device; },
-          "The Device that computes.")
+          "The Device that computes; of a model on several, the last layer's.")
+      .def_prop_ro(
+          "devices", [](const LanguageModel& model) { return model.model->devices(); },
+          "The Devices of the layers, in order, each once.")
+      .def_ro("split", &LanguageModel::split,
+              "A line that names the layers and the bytes of each device, if load was asked for "
+              "several; else \"\".")
       .def_prop_ro(
           "dtype", [](const LanguageModel& model) { return model.model->options().dtype; },
           "The DType of the computation; weights may have another.")
@@ -386,12 +392,18 @@ void bind_model(nb::module_& m) {
       nb::arg("tools").none(), nb::arg("template").none());
 }
 
-LanguageModel load(const std::filesystem::path& path, const std::optional<DeviceArgument>& device,
+LanguageModel load(const std::filesystem::path& path, const std::vector<DeviceArgument>& devices,
                    const nb::object& dtype, int64_t positions, const std::string& tokenizer_pre,
-                   const nb::object& progress) {
-  LoadOptions options = load_options(device, dtype, progress);
+                   const nb::object& progress, const std::vector<int64_t>& layers, bool fits,
+                   int64_t cpu_experts, int64_t context) {
+  LoadOptions options = load_options(
+      devices.empty() ? std::nullopt : std::optional(devices.front()), dtype, progress);
   options.positions = positions;
   options.tokenizer_pre = tokenizer_pre;
+  options.split = {
+      .layers = layers, .with_cpu = fits, .context = context, .cpu_experts = cpu_experts};
+  if (devices.size() > 1)
+    for (const DeviceArgument& device : devices) options.split.devices.emplace_back(device);
   const ReleasedGil others_run;
   return load_model(path.string(), options);
 }
@@ -425,9 +437,9 @@ void bind_language(nb::module_& m) {
   bind_generation(m);
   bind_engine(m);
   bind_server(m);
-  m.def("_load", &load, nb::arg("path"), nb::arg("device") = nb::none(),
-        nb::arg("dtype") = nb::none(), nb::arg("positions") = 0, nb::arg("tokenizer_pre") = "",
-        nb::arg("progress") = nb::none());
+  m.def("_load", &load, nb::arg("path"), nb::arg("devices"), nb::arg("dtype").none(),
+        nb::arg("positions"), nb::arg("tokenizer_pre"), nb::arg("progress").none(),
+        nb::arg("layers"), nb::arg("fits"), nb::arg("cpu_experts"), nb::arg("context"));
   m.def("_fetch", &fetch, nb::arg("model"), nb::arg("device").none(), nb::arg("weights"),
         nb::arg("progress"), nb::arg("note"));
   m.def(

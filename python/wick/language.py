@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from . import _wick
 from ._wick import Device, DType, Grammar, Session, Tensor, Tokenizer
@@ -278,24 +278,39 @@ def _document_options() -> None:
 _document_options()
 
 
-def load(path: str | PathLike[str], device: Device | str | None = None, dtype: DType | str | None = None, positions: int = 0,
-         progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "") -> LanguageModel:
+_MAX_LAYERS = 1 << 16  # DecoderConfig::kMaxLayers
+
+
+def load(path: str | PathLike[str], device: Device | str | Sequence[Device | str] | None = None, dtype: DType | str | None = None,
+         positions: int = 0, progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "",
+         split: Literal["auto"] | Sequence[int] | None = None, cpu_experts: int | bool = 0, context: int = 0) -> LanguageModel:
     """Loads a language model from the HuggingFace hub, from a folder as the hub has it, or from a GGUF file.
 
         wick.load("HuggingFaceTB/SmolLM2-135M-Instruct")
+        wick.load("model.gguf", device="cuda", split="auto")  # the layers that do not fit on the card are on the CPU
 
     path           the folder or the file; or ORG/NAME[:FILE or TYPE][@REVISION], which wick.download brings if no file or folder has
                    this name
-    device         where it computes; None: the best device of this machine
+    device         where it computes; None: the best device of this machine; several share the layers in this order
     dtype          of the computation; None: the device's preferred one
     positions      the most tokens of a text; 0: as many as the model was trained for
     progress       is called with (bytes read, all bytes) after each tensor
+    split          the layers on each device, the last number for the CPU if it is not listed; "auto": as many on the device as fit, the
+                   others on the CPU; None, with several devices: as many on each as fit. LanguageModel.split says the result
+    cpu_experts    the experts of so many first layers are on the CPU; True: of all
+    context        tokens for whose cache "auto" leaves room; 0: 4096, or as many as the model has positions
     tokenizer_pre  the pre-tokenizer of a GGUF file that names an unknown one or does not name it, such as "qwen2"
 
     Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a
     family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory; as wick.download.
     """
-    return LanguageModel(_wick._load(local_path(path, device), device, dtype, positions, tokenizer_pre, progress))
+    devices = [] if device is None else [device] if isinstance(device, (Device, str)) else list(device)
+    layers = [] if split is None or split == "auto" else list(split)
+    experts = _MAX_LAYERS if cpu_experts is True else int(cpu_experts)
+    # Of several devices, the CPU has the most room for a file of the hub.
+    place = "cpu" if split is not None or len(devices) > 1 else devices[0] if devices else None
+    return LanguageModel(_wick._load(local_path(path, place), devices, dtype, positions, tokenizer_pre, progress, layers, split == "auto",
+                                     experts, context))
 
 
 def load_tokenizer(path: str | PathLike[str], tokenizer_pre: str = "") -> Tokenizer:

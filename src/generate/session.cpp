@@ -58,6 +58,7 @@ std::string why_no_graphs(const CausalModel& model, const SessionOptions& option
   if (!graphs_are_on()) return "WICK_GRAPHS is off";
   if (!options.graphs) return "graphs is false";
   if (options.on_logits) return "on_logits runs at each step";
+  if (model.devices().size() > 1) return "the model's layers are on several devices";
   if (!model.steps_are_alike()) return "the model's steps differ";
   return "";
 }

@@ -75,7 +75,8 @@ Slots::Slots(const CausalModel& model, const EngineOptions& options)
       sampled_(options.sequences, options.capacity, model.options().device),
       slots_(size_t(options.sequences)),
       masked_(size_t(options.sequences), false),
-      uses_graphs_(options.graphs && graphs_are_on() && model.steps_are_alike()) {
+      uses_graphs_(options.graphs && graphs_are_on() && model.steps_are_alike() &&
+                   model.devices().size() == 1) {
   cache_->select(0, 1);  // states stay where they are
 }
 

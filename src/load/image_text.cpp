@@ -99,13 +99,18 @@ LoadedImageText load_image_text(const std::string& path, const LoadOptions& opti
   check(options.positions == 0 && options.tokenizer_pre.empty(), ErrorCode::kInvalidArgument,
         "load_image_text", "positions and tokenizer_pre: expected neither, got ", options.positions,
         " and \"", options.tokenizer_pre, "\"");
+  const SplitOptions& split = options.split;
+  check(split.devices.empty() && split.layers.empty() && split.cpu_experts == 0,
+        ErrorCode::kUnsupported, "load_image_text",
+        "split: a model that compares images with texts is on one device");
   const std::string place = model_path(path);
   check(is_folder(place), ErrorCode::kUnsupported, path,
         "expected the folder of a model that compares images with texts, got a GGUF file");
   const Settings settings = read_config(place);
   require_kind(settings, ModelKind::kImageText);
   const ImageTextConfig config = image_text_config(settings);  // before the weights
-  Parameters parameters = parameters_of(path, image_text_tensors(folder_source(place)), options);
+  Parameters parameters = parameters_of(path, image_text_tensors(folder_source(place)), options,
+                                        placed_on(options.device));
   LoadedImageText loaded{.model = std::make_shared<const ImageTextModel>(config, parameters),
                          .tokenizer = folder_tokenizer(place),
                          .image_processor = folder_image_processor(place),

@@ -211,7 +211,9 @@ std::string model_path(const std::string& path) {
 LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   if (options.dtype) require_computation(*options.dtype);
   Files files = open_files(path, options.tokenizer_pre);
-  Parameters parameters = parameters_of(path, files.config->tensors(files.tensors), options);
+  const TensorSource tensors = files.config->tensors(files.tensors);
+  const Placement placement = placement_of(path, *files.config, tensors, options);
+  Parameters parameters = parameters_of(path, tensors, options, placement);
   std::shared_ptr<const CausalModel> model = files.config->make(parameters, options.positions);
   require_all_taken(path, parameters, model->facts().model_type);
   std::vector<std::string> warnings = std::move(files.warnings);
@@ -219,6 +221,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
     warnings.push_back(path + ": unknown key \"" + key + "\" is ignored");
   if (files.tokenizer)
     for (const std::string& warning : files.tokenizer->warnings()) warnings.push_back(warning);
+  std::string split = text_of(placement, tensors, *model, options.split);
   return {.model = std::move(model),
           .tokenizer = std::move(files.tokenizer),
           .chat_template = std::move(files.chat_template),
@@ -230,6 +233,7 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
           .pooling = files.pooling,
           .retrieval = std::move(files.retrieval),
           .weights = parameters.taken(),
+          .split = std::move(split),
           .warnings = std::move(warnings)};
 }
 

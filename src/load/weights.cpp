@@ -1,7 +1,9 @@
 #include "load/weights.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "load/file_types.h"
 
@@ -17,7 +19,7 @@ TensorSource with_progress(TensorSource source,
   source.load = [source, progress, total, done = int64_t{0}](const std::string& name,
                                                              const Device& device) mutable {
     Tensor tensor = source.load(name, device);
-    done += bytes_of(tensor.dtype(), tensor.numel());
+    done = std::min(total, done + bytes_of(tensor.dtype(), tensor.numel()));  // some twice
     progress(done, total);
     return tensor;
   };
@@ -37,16 +39,27 @@ double bytes_with(const TensorSource& tensors, DType matrices, DType computation
   return bytes;
 }
 
-/// Checks that the weights fit the device, before any are read.
-void require_room(const std::string& path, const TensorSource& tensors,
-                  const ParameterOptions& options) {
-  double bytes = 0;
-  for (const auto& [name, info] : tensors.tensors) {
-    const DType kept = Parameters::kept_dtype(info, options.dtype);
-    if (options.device.is_cpu() && kept == info.dtype) continue;  // stays in the file
-    bytes += double(bytes_of(kept, numel(info.shape)));
-  }
-  const Device::Memory memory = options.device.memory();
+/// The largest tensors of a device, with their sizes.
+std::string largest_tensors(const TensorSource& tensors, const Placement& placement, DType dtype,
+                            const Device& device) {
+  constexpr size_t kListed = 3;
+  std::vector<std::pair<int64_t, std::string>> sizes;
+  for (const auto& [name, info] : tensors.tensors)
+    if (placement.device_of(name) == device)
+      sizes.emplace_back(bytes_of(Parameters::kept_dtype(info, dtype), numel(info.shape)), name);
+  const size_t count = std::min(kListed, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + ptrdiff_t(count), sizes.end(), std::greater<>());
+  std::string text;
+  for (size_t i = 0; i < count; i++)
+    text += (i > 0 ? ", " : "") + sizes[i].second + " (" + size_text(double(sizes[i].first)) + ")";
+  return text;
+}
+
+/// Checks that the weights fit a device, before any are read.
+void require_room(const std::string& path, const TensorSource& tensors, const Placement& placement,
+                  DType dtype, const Device& device) {
+  const double bytes = double(weight_bytes(placement, tensors, dtype, device));
+  const Device::Memory memory = device.memory();
   if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
   // The largest type that fits any model, by the dtype of most of its tensors. Others of its
   // tensors are larger, and tokens need room as well.
@@ -54,25 +67,19 @@ void require_room(const std::string& path, const TensorSource& tensors,
   const FileType* fitting = nullptr;
   double fitting_bytes = 0;
   for (const FileType& type : kFileTypes) {
-    const double smaller = bytes_with(tensors, type.dtype, options.dtype);
+    const double smaller = bytes_with(tensors, type.dtype, dtype);
     const bool fits = kMargin * smaller <= double(memory.free_bytes);
     if (!is_block(type.dtype) || type.is_ternary || !fits || smaller < fitting_bytes) continue;
     fitting = &type;  // of equal ones the last
     fitting_bytes = smaller;
   }
-  const auto size_text = [](double size) {
-    const bool large = size >= double(1 << 30);
-    char text[32];
-    std::snprintf(text, sizeof text, large ? "%.1f GiB" : "%.2f MiB",
-                  size / double(large ? 1 << 30 : 1 << 20));
-    return std::string(text);
-  };
-  fail(ErrorCode::kOutOfMemory, path, "the weights take ", size_text(bytes), " on ", options.device,
+  fail(ErrorCode::kOutOfMemory, path, "the weights take ", size_text(bytes), " on ", device,
        ", which has ", size_text(double(memory.free_bytes)),
        " free: ", size_text(bytes - double(memory.free_bytes)), " are missing; ",
        fitting
            ? "wick quantize makes them about " + size_text(fitting_bytes) + " as " + fitting->name
-           : "no type of wick quantize is small enough");
+           : "no type of wick quantize is small enough",
+       "; the largest tensors: ", largest_tensors(tensors, placement, dtype, device));
 }
 
 }  // namespace
@@ -85,10 +92,13 @@ void require_computation(DType dtype) {
 }
 
 Parameters parameters_of(const std::string& path, const TensorSource& tensors,
-                         const LoadOptions& options) {
-  const ParameterOptions where{.dtype = options.dtype.value_or(options.device.preferred_dtype()),
-                               .device = options.device};
-  require_room(path, tensors, where);
+                         const LoadOptions& options, const Placement& placement) {
+  const ParameterOptions where{.dtype = dtype_of(options),
+                               .device = placement.first,
+                               .layer_devices = placement.layers,
+                               .cpu_experts = placement.cpu_experts};
+  for (const Device& device : placement.devices())
+    require_room(path, tensors, placement, where.dtype, device);
   return Parameters(with_progress(tensors, options.progress), where);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "load/split.h"
 #include "wick/core/tensor_source.h"
 #include "wick/load/load_model.h"
 #include "wick/nn/parameters.h"
@@ -12,9 +13,9 @@ namespace wick {
 void require_computation(DType dtype);
 
 /// The parameters that a model takes from its tensors. Errors: kOutOfMemory, before a tensor is
-/// read, if they exceed the device's free memory.
+/// read, if they exceed a device's free memory.
 Parameters parameters_of(const std::string& path, const TensorSource& tensors,
-                         const LoadOptions& options);
+                         const LoadOptions& options, const Placement& placement);
 
 /// Errors: kFormat if a tensor is left that the model has not taken.
 void require_all_taken(const std::string& path, const Parameters& parameters,

@@ -83,13 +83,12 @@ Part part_of(const TokenBatch& batch, int64_t first, int64_t most) {
 /// The part's tokens. is_batch: whether these are all of the batch, in its order.
 TokenGrid grid_of(const TokenBatch& batch, const Part& part, bool is_batch) {
   const int64_t sequences = int64_t(batch.starts.size());
-  const Tensor index = is_batch ? Tensor() : Tensor::from(part.rows, batch.positions.device());
   const auto grid = [&](const Tensor& x) {  // [N, ...] -> [B, T, ...]
     if (!x) return x;
     Shape shape = x.shape();
     shape[0] = part.tokens;
     shape.insert(0, sequences);
-    return reshape(is_batch ? x : index_select(x, 0, index), shape);
+    return reshape(is_batch ? x : index_select(x, 0, Tensor::from(part.rows, x.device())), shape);
   };
   const Tensor positions = grid(batch.positions);
   return {.ids = batch.embeddings ? Tensor() : grid(batch.ids),
@@ -109,9 +108,10 @@ TokenBatch with_features(const CausalModel& model, TokenBatch batch) {
   const Shape expected = {int64_t(batch.places.size()), model.facts().hidden_size};
   check(batch.features.shape() == expected, ErrorCode::kShapeMismatch, "model",
         "features: expected ", expected, ", got ", batch.features.shape());
-  batch.embeddings =
-      index_copy(model.embed(batch.ids), 0, Tensor::from(batch.places, batch.ids.device()),
-                 cast(batch.features, model.options().dtype));
+  const Tensor embeddings = model.embed(batch.ids);
+  const Device device = embeddings.device();
+  batch.embeddings = index_copy(embeddings, 0, Tensor::from(batch.places, device),
+                                cast(batch.features.to(device), model.options().dtype));
   batch.features = {};
   return batch;
 }

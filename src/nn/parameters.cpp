@@ -13,8 +13,8 @@ DType Parameters::kept_dtype(const TensorInfo& in_file, DType computation) {
   return in_file.shape.size() >= 2 && is_compact ? in_file.dtype : computation;
 }
 
-Parameters Parameters::of_shapes() {
-  Parameters parameters(ParameterOptions{});
+Parameters Parameters::of_shapes(DType dtype) {
+  Parameters parameters({.dtype = dtype});
   parameters.shapes_only_ = true;
   return parameters;
 }
@@ -37,6 +37,17 @@ Parameter Parameters::take(const std::string& name, const Shape& shape, const In
 Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
                                   const Initial& initial) {
   return take(name, shape, initial, !options_.trainable);
+}
+
+Parameters& Parameters::on(const Device& device) {
+  options_.device = device;
+  return *this;
+}
+
+Parameter Parameters::again(const std::string& name, const Parameter& taken) const {
+  if (shapes_only_ || taken.tensor().device() == options_.device) return taken;
+  if (draws()) return Parameter(taken.tensor().to(options_.device));
+  return Parameter(cast(load(name, taken.shape()), taken.tensor().dtype()));
 }
 
 void Parameters::require_untaken(const std::string& name) const {

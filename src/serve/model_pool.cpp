@@ -337,10 +337,10 @@ void ModelPool::unload(Entry& entry, const std::string& why, Lock& lock) {
   add_stats(past_, ended(entry.model->stats()));
   std::unique_ptr<ServedModel> model = std::move(entry.model);
   const Unlocked open(lock);
-  const Device device = model->device();
+  const std::vector<Device> devices = model->devices();
   model.reset();
   try {
-    device.empty_cache();
+    for (const Device& device : devices) device.empty_cache();
   } catch (const Error& error) {  // the device has failed; the next load reports it
     log("could not give back memory of " + id + ": " + error.what());
   }

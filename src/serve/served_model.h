@@ -26,7 +26,7 @@ class ServedModel {
   ServedModel(std::string id, const LanguageModel& model, const EngineOptions& options);
 
   const std::string& id() const { return id_; }
-  Device device() const { return model_.model->options().device; }
+  std::vector<Device> devices() const { return model_.model->devices(); }
   const RequestLimits& limits() const { return limits_; }
   /// Tokens of a text and its prompt; missing for a model that continues no text.
   std::optional<int64_t> capacity() const;

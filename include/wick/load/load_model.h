@@ -16,11 +16,33 @@
 
 namespace wick {
 
+/// The layers of a model over several devices: docs/how-to/more-than-a-card.md.
+struct SplitOptions {
+  /// The devices, in the layers' order: the first one has the embedding too, the last one the final
+  /// norm and the output layer. Empty: LoadOptions::device alone.
+  std::vector<Device> devices = {};
+  /// The number of layers on each of them; one number more is the CPU's, after them. Empty: as many
+  /// as the free memory has room for, and on the CPU those that have no room elsewhere. A CPU whose
+  /// memory another of the devices shares gets no layers.
+  std::vector<int64_t> layers = {};
+  /// Without layers, beside a single device: the CPU has the first layers if the device has no room
+  /// for all. A look at the embedding costs the CPU nothing, an output layer costs it much.
+  bool with_cpu = false;
+  /// The tokens for whose cache that leaves room; 0: 4096, or the model's positions if there are
+  /// fewer.
+  int64_t context = 0;
+  int64_t sequences = 1;             // of so many tokens each
+  CacheType kv = CacheType::kModel;  // as of CacheOptions::type
+  /// The experts of so many first layers are on the CPU, which computes them there.
+  int64_t cpu_experts = 0;
+};
+
 struct LoadOptions {
   Device device = Device::best();
   std::optional<DType> dtype = {};  // of the computation; missing: device.preferred_dtype()
   int64_t positions = 0;            // the maximum number of positions; 0: the config's
   std::string tokenizer_pre = {};   // see load_tokenizer
+  SplitOptions split = {};
   /// Called after each tensor with the bytes read and the bytes of all tensors.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
@@ -54,7 +76,9 @@ struct WICK_API LanguageModel {
   Pooling pooling = Pooling::kLast;           // kLast if the files do not say
   RetrievalTexts retrieval = {};              // empty unless the model has a vector for each token
   std::map<std::string, TensorInfo> weights;  // as they lie on the device
-  std::vector<std::string> warnings;          // one line each, such as keys that wick does not know
+  /// A line that names the layers and the bytes of each device; empty if the options named one.
+  std::string split = {};
+  std::vector<std::string> warnings;  // one line each, such as keys that wick does not know
 
   const ModelFacts& facts() const { return model->facts(); }
   /// sampling; if the files say nothing, temperature 0.3 and min_p 0.2: close to the likeliest
@@ -122,8 +146,10 @@ WICK_API std::string model_path(const std::string& path);
 /// block dtype, so the file must not be cut short while the model exists.
 /// Errors: FileError and kFormat, naming the file; kInvalidArgument for a dtype other than f32,
 /// bf16, f16 and f64; kUnsupported for an architecture, a type or a pooling that wick lacks;
-/// kOutOfMemory, before a weight is read, if the weights exceed the device's free memory: the text
-/// names the missing bytes and the largest type of quantize_model that fits.
+/// kOutOfMemory, before a weight is read, if the weights exceed a device's free memory: the text
+/// names the missing bytes, the largest tensors and the largest type of quantize_model that fits;
+/// kInvalidArgument for layers of SplitOptions that are not the model's; kUnsupported if the layers
+/// of such a model cannot be split.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The facts of a model, from its files without the weights. Errors: as load_model.
 WICK_API ModelFacts load_facts(const std::string& path);

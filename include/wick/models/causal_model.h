@@ -80,8 +80,12 @@ class WICK_API CausalModel {
   /// A copy that shares the weights.
   virtual std::shared_ptr<const CausalModel> shared() const = 0;
   virtual const ModelFacts& facts() const = 0;
-  virtual int64_t positions() const = 0;      // the most tokens of a text
-  virtual TensorOptions options() const = 0;  // dtype and device of the computation
+  virtual int64_t positions() const = 0;  // the most tokens of a text
+  /// dtype of the computation, and the device that takes ids and positions and gives hidden states
+  /// and logits: of a model whose layers are on several devices, the last layer's.
+  virtual TensorOptions options() const = 0;
+  /// The devices of the layers, in order, each once.
+  virtual std::vector<Device> devices() const { return {options().device}; }
 
   /// The hidden states [N, hidden_size] of a batch after the final norm. With a cache, the tokens
   /// follow those that it holds, and are added to it; sequence b of the batch is its sequence b.
@@ -104,7 +108,7 @@ class WICK_API CausalModel {
   /// [..., hidden_size] -> [..., facts().embedding_dim], f32, or f64 if the computation is f64.
   /// Gradients pass. Errors: kUnsupported for a model without facts().embedding_dim.
   virtual Tensor token_embeddings(const Tensor& hidden) const;
-  /// The outputs of the embedding for ids [...]: [..., hidden_size].
+  /// The outputs of the embedding for ids [...]: [..., hidden_size], on the first layer's device.
   virtual Tensor embed(const Tensor& ids) const = 0;
   /// The features of images, as TokenBatch has them.
   ///
@@ -122,6 +126,8 @@ class WICK_API CausalModel {
   virtual bool steps_are_alike() const { return false; }
 
   virtual std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const = 0;
+  /// The bytes of each layer's part of such a cache; empty unless layers can be placed on devices.
+  virtual std::vector<int64_t> cache_bytes(const CacheOptions&) const { return {}; }
   /// weights: as LanguageModel has them. cache: as CacheOptions has it.
   virtual TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
                          CacheType cache = CacheType::kModel) const = 0;

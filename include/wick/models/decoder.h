@@ -231,8 +231,10 @@ class WICK_API Decoder : public CausalModel {
   TensorOptions options() const override;
   Tensor logits(const Tensor& hidden) const override;
   Tensor embed(const Tensor& ids) const override;
+  std::vector<Device> devices() const override;
   bool steps_are_alike() const override { return true; }
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
+  std::vector<int64_t> cache_bytes(const CacheOptions& options) const override;
   TokenWork work(const std::map<std::string, TensorInfo>& weights, double before,
                  CacheType cache) const override;
 

@@ -43,6 +43,13 @@ struct ParameterOptions {
   DType dtype = DType::kF32;  // dtype of the computation
   Device device = Device::cpu();
   bool trainable = false;  // whether backward collects gradients
+  /// The device of each layer of a Decoder, in order; empty: all are on `device`. The embedding is
+  /// beside the first layer, the final norm and the output layer beside the last one. Not for
+  /// parameters that are trained.
+  std::vector<Device> layer_devices = {};
+  /// So many first layers of a Decoder have their experts on the CPU; the routers stay where the
+  /// layers are. Not trainable.
+  int64_t cpu_experts = 0;
 };
 
 /// The parameters of a model; layers take theirs from here when constructed.
@@ -54,9 +61,12 @@ class WICK_API Parameters {
   Parameters(TensorSource source, const ParameterOptions& options)
       : options_(options), source_(std::move(source)) {}
   /// Allocates nothing: parameters are empty, and only their names and shapes are recorded.
-  static Parameters of_shapes();
+  /// dtype: of the computation.
+  static Parameters of_shapes(DType dtype = DType::kF32);
 
   const ParameterOptions& options() const { return options_; }
+  /// Takes parameters to this device from now on, as options().device then says. Returns *this.
+  Parameters& on(const Device& device);
   /// Whether parameters are empty: see of_shapes.
   bool only_shapes() const { return shapes_only_; }
   /// Whether parameters are initialized at random, rather than loaded or only recorded.
@@ -68,6 +78,9 @@ class WICK_API Parameters {
   /// The same for a matrix that linear or embedding reads. A frozen one stays as the source has it
   /// if that is a block dtype, or f16 or bf16 for computation in f32.
   Parameter take_matrix(const std::string& name, const Shape& shape, const Initial& initial);
+  /// The matrix that take_matrix gave under this name, on options().device: the same memory if that
+  /// is its device, else loaded or copied again. Not for trained parameters.
+  Parameter again(const std::string& name, const Parameter& taken) const;
   /// Creates a constant of zeros, or loads it: it is not trained, and f32 (f64 for computation in
   /// f64). Errors: as take.
   Parameter take_constant(const std::string& name, const Shape& shape);

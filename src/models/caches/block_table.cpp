@@ -14,17 +14,24 @@
 namespace wick {
 
 BlockTable::BlockTable(int64_t sequences, int64_t capacity, int64_t block, int64_t blocks,
-                       const Device& device)
+                       const std::vector<Device>& devices)
     : block_(block),
       rows_(size_t(sequences)),
       uses_(size_t(blocks) + 1, 0),
       uploaded_(size_t(sequences)) {
   for (int64_t i = blocks; i > 0; i--) free_.push_back(i);
   const Shape shape = {sequences, ceil_div(capacity, block)};
-  table_ = Var(zeros(shape, {.dtype = DType::kI64, .device = device}), false);
+  for (const Device& device : devices)
+    tables_.push_back({Var(zeros(shape, {.dtype = DType::kI64, .device = device}), false)});
 }
 
-/// Makes the rows of sequences first ... the device's.
+BlockTable::Copy& BlockTable::copy_on(const Device& device) const {
+  for (Copy& copy : tables_)
+    if (copy.table.tensor().device() == device) return copy;
+  fail(ErrorCode::kDeviceMismatch, "BlockTable", "no layer of the cache is on ", device);
+}
+
+/// Writes the rows of sequences first ... to the devices.
 void BlockTable::upload(int64_t first, const std::vector<std::vector<int64_t>>& rows) {
   int64_t begin = -1, end = 0;  // of the rows that differ
   for (int64_t b = 0; b < int64_t(rows.size()); b++) {
@@ -35,23 +42,27 @@ void BlockTable::upload(int64_t first, const std::vector<std::vector<int64_t>>& 
     end = b + 1;
   }
   if (begin < 0) return;
-  const int64_t width = table_.shape()[1];
+  const int64_t width = tables_[0].table.shape()[1];
   std::vector<int64_t> all(size_t((end - begin) * width), 0);
   for (int64_t b = begin; b < end; b++)
     std::copy(rows[size_t(b)].begin(), rows[size_t(b)].end(), all.begin() + (b - begin) * width);
-  Var changed = table_.rows(first + begin, end - begin);
-  copy_(changed, Tensor::from(all, changed.shape(), table_.tensor().device()));
+  for (const Copy& copy : tables_) {
+    Var changed = copy.table.rows(first + begin, end - begin);
+    copy_(changed, Tensor::from(all, changed.shape(), copy.table.tensor().device()));
+  }
 }
 
 Tensor BlockTable::rows(int64_t first, const Tensor& positions) const {
-  const bool is_found = found_ && found_first_ == first && positions_.data() == positions.data() &&
-                        positions_.shape() == positions.shape();
-  if (is_found) return found_;
-  const Tensor table = narrow(tensor(), 0, first, positions.size(0));
+  Copy& here = copy_on(positions.device());
+  const bool is_found = here.found && here.found_first == first &&
+                        here.positions.data() == positions.data() &&
+                        here.positions.shape() == positions.shape();
+  if (is_found) return here.found;
+  const Tensor table = narrow(here.table.tensor(), 0, first, positions.size(0));
   const Tensor blocks = gather(table, 1, floor_divide(positions, block_));
-  found_ = blocks * block_ + remainder(positions, block_);
-  positions_ = positions, found_first_ = first;
-  return found_;
+  here.found = blocks * block_ + remainder(positions, block_);
+  here.positions = positions, here.found_first = first;
+  return here.found;
 }
 
 int64_t BlockTable::needed(int64_t first, const std::vector<int64_t>& starts,
@@ -71,7 +82,7 @@ int64_t BlockTable::needed(int64_t first, const std::vector<int64_t>& starts,
 void BlockTable::prepare(int64_t first, const std::vector<int64_t>& starts,
                          const std::vector<int64_t>& ends) {
   copies_.clear();
-  positions_ = found_ = {};
+  for (Copy& copy : tables_) copy.positions = copy.found = {};
   const int64_t missing = needed(first, starts, ends);
   check(missing <= free_blocks(), ErrorCode::kOutOfMemory, "ModelCache", "the texts need ", missing,
         " more blocks of ", block_, " positions, and ", free_blocks(), " of ", blocks(),

@@ -14,9 +14,10 @@ namespace wick {
 /// call write there.
 class BlockTable {
  public:
-  /// block: positions, a power of two. blocks: that sequences can take.
+  /// block: positions, a power of two. blocks: that sequences can take. devices: of the layers,
+  /// each once.
   BlockTable(int64_t sequences, int64_t capacity, int64_t block, int64_t blocks,
-             const Device& device);
+             const std::vector<Device>& devices);
 
   int64_t block() const { return block_; }
   int64_t blocks() const { return int64_t(uses_.size()) - 1; }
@@ -24,9 +25,10 @@ class BlockTable {
   int64_t pool_rows() const { return int64_t(uses_.size()) * block_; }
   int64_t free_blocks() const { return int64_t(free_.size()); }
   /// [sequences, blocks of the capacity] i64: the block of each run of positions, as of the last
-  /// prepare of the sequence; 0 for a run without one.
-  const Tensor& tensor() const { return table_.tensor(); }
-  /// The rows [B, T] of a layer's pool at positions [B, T] of sequences first ... first + B - 1.
+  /// prepare of the sequence; 0 for a run without one. device: a layer's.
+  const Tensor& tensor(const Device& device) const { return copy_on(device).table.tensor(); }
+  /// The rows [B, T] of a layer's pool at positions [B, T] of sequences first ... first + B - 1, on
+  /// the positions' device, which is a layer's.
   Tensor rows(int64_t first, const Tensor& positions) const;
   /// Copies, from and to a block, that each layer makes before it writes; of the last prepare.
   const std::vector<std::pair<int64_t, int64_t>>& copies() const { return copies_; }
@@ -58,10 +60,15 @@ class BlockTable {
   std::vector<int64_t> free_;
   std::vector<std::pair<int64_t, int64_t>> copies_;
   std::vector<std::vector<int64_t>> uploaded_;  // the rows that the device has
-  Var table_;
-  // The last result of rows since prepare: all layers ask for the same.
-  mutable Tensor positions_, found_;
-  mutable int64_t found_first_ = 0;
+  /// The table on a device, beside the last result of rows since prepare: all its layers ask for
+  /// the same.
+  struct Copy {
+    Var table;
+    Tensor positions = {}, found = {};
+    int64_t found_first = 0;
+  };
+  Copy& copy_on(const Device& device) const;
+  mutable std::vector<Copy> tables_;  // one for each device
 };
 
 }  // namespace wick

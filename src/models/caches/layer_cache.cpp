@@ -89,6 +89,24 @@ void write_rows(CachedRows& cache, const Tensor& at, const Tensor& rows) {
 
 }  // namespace
 
+AttentionCache::KeysValues AttentionCache::KeysValues::to(const Device& device) const {
+  const auto moved = [&](const Tensor& x) { return x ? x.to(device) : x; };
+  return {moved(keys),         moved(values), moved(positions), moved(key_scales),
+          moved(value_scales), moved(blocks), block_size};
+}
+
+int64_t bytes_of(const KeysValuesSizes& sizes, DType dtype, const CacheOptions& options) {
+  int64_t rows = sizes.sequences * sizes.capacity;
+  if (options.block > 0) {
+    const int64_t blocks = options.blocks > 0
+                               ? options.blocks
+                               : sizes.sequences * ceil_div(sizes.capacity, options.block);
+    rows = (blocks + 1) * options.block;
+  }
+  const int64_t tensors = sizes.shared_values > 0 ? 1 : 2;
+  return tensors * rows * sizes.heads * stored_bytes(sizes.type, dtype, sizes.head_dim);
+}
+
 // ---- rows
 
 RowsCache::RowsCache(const KeysValuesSizes& sizes, const TensorOptions& options)
@@ -191,7 +209,8 @@ AttentionCache::Rows BlocksCache::rows_at(const Tensor& positions) {
 
 AttentionCache::KeysValues BlocksCache::written(const Tensor& visible) const {
   KeysValues all = leading_rows(keys_, values_, table_->pool_rows(), sizes_.shared_values, visible);
-  all.blocks = narrow(narrow(table_->tensor(), 0, first_, count_), 1, 0, bucket_);
+  const Tensor& table = table_->tensor(keys_.device());
+  all.blocks = narrow(narrow(table, 0, first_, count_), 1, 0, bucket_);
   all.block_size = table_->block();
   return all;
 }

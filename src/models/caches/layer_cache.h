@@ -69,6 +69,9 @@ struct KeysValuesSizes {
   bool spans_capacity = false;  // as of CacheOptions
 };
 
+/// The bytes of such a cache, in blocks if the options say so. dtype: of the computation.
+int64_t bytes_of(const KeysValuesSizes& sizes, DType dtype, const CacheOptions& options);
+
 /// A cache of keys and values that attention reads.
 class AttentionCache : public LayerCache {
  public:
@@ -79,6 +82,8 @@ class AttentionCache : public LayerCache {
     Tensor key_scales = {}, value_scales = {}, blocks = {};
     int64_t block_size = 0;
 
+    /// The same on another device.
+    KeysValues to(const Device& device) const;
     /// S.
     int64_t count() const { return blocks ? blocks.size(1) * block_size : keys.size(2); }
     /// Options of sdpa of these keys and values.

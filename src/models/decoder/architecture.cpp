@@ -12,6 +12,7 @@ class Config final : public ModelConfig {
   explicit Config(DecoderConfig config) : config_(std::move(config)) {}
 
   ModelFacts facts() const override { return facts_of(config_); }
+  int64_t num_layers() const override { return config_.num_hidden_layers; }
   const std::vector<int64_t>& eos_token_ids() const override { return config_.eos_token_ids; }
   const std::vector<std::string>& ignored_keys() const override { return config_.ignored_keys; }
   TensorSource tensors(const TensorSource& files) const override {

@@ -206,7 +206,7 @@ MlpOptions mlp_options(const DecoderConfig& c, int64_t intermediate_size) {
           .deviation = c.initializer_range,
           .output_deviation = residual_deviation(c)};
 }
-ExpertsOptions experts_options(const DecoderConfig& c) {
+ExpertsOptions experts_options(const DecoderConfig& c, const Parameters& p, int64_t layer) {
   ExpertsOptions options{.expert = mlp_options(c, c.moe_intermediate_size),
                          .router = {.hidden_size = c.hidden_size,
                                     .experts = c.num_experts,
@@ -226,7 +226,8 @@ ExpertsOptions experts_options(const DecoderConfig& c) {
                          .scales_inputs = c.scales_expert_inputs,
                          .output_scale = c.expert_output_scale,
                          .shared = mlp_options(c, c.shared_expert_intermediate_size),
-                         .shared_gate = c.shared_expert_gate};
+                         .shared_gate = c.shared_expert_gate,
+                         .on_cpu = layer < p.options().cpu_experts};
   options.expert.bias = c.expert_bias;
   return options;
 }
@@ -312,8 +313,8 @@ struct FeedForward {
 
   FeedForward(const DecoderConfig& c, Parameters& p, const std::string& name, int64_t layer)
       : mlp(has_experts(c, layer) && !c.experts_beside_mlp
-                ? std::variant<Mlp, Experts>(std::in_place_type<Experts>, experts_options(c), p,
-                                             name)
+                ? std::variant<Mlp, Experts>(std::in_place_type<Experts>,
+                                             experts_options(c, p, layer), p, name)
                 : std::variant<Mlp, Experts>(std::in_place_type<Mlp>,
                                              mlp_options(c, intermediate_size_of(c, layer)), p,
                                              name)) {}
@@ -374,7 +375,7 @@ struct Block {
         mlp(c.has_mlps ? std::optional<FeedForward>(std::in_place, c, p, name + "mlp.", layer)
                        : std::nullopt),
         experts(c.experts_beside_mlp && has_experts(c, layer)
-                    ? std::optional<ExpertsBesideMlp>(std::in_place, experts_options(c),
+                    ? std::optional<ExpertsBesideMlp>(std::in_place, experts_options(c, p, layer),
                                                       norm_kind(c), p, name)
                     : std::nullopt),
         mlp_output_norm(norm(c, p, name, &NormNames::mlp_output)),
@@ -390,10 +391,10 @@ struct Block {
     return {norm_kind(c), p, of_place.empty() ? "" : name + of_place, c.hidden_size};
   }
 
-  /// next: the norm after the block.
-  HiddenStates operator()(const HiddenStates& inputs, const Step& step, const Norm& next) const {
+  /// next: the norm after the block, on its device; nullptr: it is left to the next block.
+  HiddenStates operator()(const HiddenStates& inputs, const Step& step, const Norm* next) const {
     const bool has_more = per_layer || scalar.defined();  // between the MLP and the next norm
-    HiddenStates s = mixed(inputs, step, has_more ? nullptr : &next);
+    HiddenStates s = mixed(inputs, step, has_more ? nullptr : next);
     if (per_layer) s = {added(s.x, (*per_layer)(cast(s.x, dtype), step.per_layer_inputs)), {}};
     if (scalar.defined()) s = {s.x * cast(scalar, s.x.dtype()), {}};
     return s;
@@ -452,11 +453,20 @@ void require_room(const DecoderConfig& c, const ParameterOptions& options) {
 }
 
 struct Decoder::Layers {
+  /// A device, and the inputs that the layers there share.
+  struct DeviceInputs {
+    const Device device;
+    const std::optional<Rotary> rope, local_rope;  // local_rope: of sliding layers
+  };
+
   const DecoderConfig config;
   const ModelFacts facts;
-  const TensorOptions options;
-  const int64_t positions;                       // the most that a text may have
-  const std::optional<Rotary> rope, local_rope;  // local_rope: of sliding layers
+  const std::vector<Device> layer_devices;  // of each layer
+  const Device first;                       // of the embedding
+  const bool has_cpu_experts;
+  const TensorOptions options;                // of the final norm and the output layer
+  const int64_t positions;                    // the most that a text may have
+  const std::vector<DeviceInputs> inputs_on;  // one for each device
   const Embedding embed_tokens;
   const Tensor embedding_scale;  // []; empty for a scale of 1
   const std::optional<Embedding> embed_positions;
@@ -469,14 +479,18 @@ struct Decoder::Layers {
   Layers(const DecoderConfig& c, Parameters& p, int64_t positions)
       : config(c),
         facts(facts_of(c)),
-        options{.dtype = p.options().dtype, .device = p.options().device},
+        layer_devices(devices_of_layers(c, p)),
+        first(layer_devices.empty() ? p.options().device : layer_devices.front()),
+        has_cpu_experts(p.options().cpu_experts > 0 && c.num_experts > 0),
+        options{.dtype = p.options().dtype,
+                .device = layer_devices.empty() ? first : layer_devices.back()},
         positions(c.learned_positions ? c.max_position_embeddings : positions),
-        rope(rotary(c, p, LayerType::kFull, positions, c.rope_theta, c.rope_scaling)),
-        local_rope(has_local_rope(c)
-                       ? rotary(c, p, LayerType::kSliding, positions, c.rope_local_base_freq, {})
-                       : std::optional<Rotary>()),
-        embed_tokens(p, "model.embed_tokens", c.vocab_size, c.hidden_size, c.initializer_range),
-        embedding_scale(c.embedding_scale != 1 ? full({}, c.embedding_scale, options) : Tensor()),
+        inputs_on(make_inputs(c, p, layer_devices, positions)),
+        embed_tokens(p.on(first), "model.embed_tokens", c.vocab_size, c.hidden_size,
+                     c.initializer_range),
+        embedding_scale(c.embedding_scale != 1
+                            ? full({}, c.embedding_scale, {.dtype = options.dtype, .device = first})
+                            : Tensor()),
         embed_positions(c.learned_positions
                             ? std::optional<Embedding>(std::in_place, p, "model.embed_positions",
                                                        c.max_position_embeddings, c.hidden_size,
@@ -485,21 +499,58 @@ struct Decoder::Layers {
         per_layer(c.hidden_size_per_layer_input > 0
                       ? std::optional<PerLayerInputs>(std::in_place, per_layer_options(c), p)
                       : std::nullopt),
-        blocks(make_blocks(c, p)),
-        norm(norm_kind(c), p, "model.norm", c.hidden_size),
-        output_weight(c.tie_word_embeddings ? embed_tokens.weight
-                                            : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
-                                                     {.deviation = c.initializer_range})
-                                                  .weight),
+        blocks(make_blocks(c, p, layer_devices)),
+        norm(norm_kind(c), p.on(options.device), "model.norm", c.hidden_size),
+        output_weight(c.tie_word_embeddings
+                          ? p.again("model.embed_tokens.weight", embed_tokens.weight)
+                          : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
+                                   {.deviation = c.initializer_range})
+                                .weight),
         output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0}) : Parameter()) {
+    p.on(first);
   }
 
-  static std::optional<Rotary> rotary(const DecoderConfig& c, const Parameters& p, LayerType type,
-                                      int64_t positions, double theta, const RopeScaling& scaling) {
-    if (p.only_shapes()) return {};
-    return std::optional<Rotary>(
-        std::in_place, has_positions_of_rope(c) ? positions : 0, rotated_elements(c, type), theta,
-        scaling, TensorOptions{.dtype = p.options().dtype, .device = p.options().device});
+  static std::vector<Device> devices_of_layers(const DecoderConfig& c, const Parameters& p) {
+    require_sizes(c);
+    const std::vector<Device>& given = p.options().layer_devices;
+    const bool is_whole = given.empty() && p.options().cpu_experts == 0;
+    check(is_whole || !p.options().trainable, ErrorCode::kUnsupported, "decoder",
+          "layer_devices and cpu_experts: a model that is trained is on one device");
+    if (given.empty()) return std::vector<Device>(size_t(c.num_hidden_layers), p.options().device);
+    check(int64_t(given.size()) == c.num_hidden_layers, ErrorCode::kInvalidArgument, "decoder",
+          "layer_devices: expected a device for each of ", c.num_hidden_layers, " layers, got ",
+          given.size());
+    return given;
+  }
+
+  static std::vector<DeviceInputs> make_inputs(const DecoderConfig& c, const Parameters& p,
+                                               const std::vector<Device>& layer_devices,
+                                               int64_t positions) {
+    std::vector<DeviceInputs> all;
+    const auto add = [&](const Device& device) {
+      for (const DeviceInputs& on : all)
+        if (on.device == device) return;
+      const auto rotary = [&](LayerType type, double theta, const RopeScaling& scaling) {
+        return std::optional<Rotary>(std::in_place, has_positions_of_rope(c) ? positions : 0,
+                                     rotated_elements(c, type), theta, scaling,
+                                     TensorOptions{.dtype = p.options().dtype, .device = device});
+      };
+      std::optional<Rotary> rope, local_rope;
+      if (!p.only_shapes()) {
+        rope = rotary(LayerType::kFull, c.rope_theta, c.rope_scaling);
+        if (has_local_rope(c)) local_rope = rotary(LayerType::kSliding, c.rope_local_base_freq, {});
+      }
+      all.push_back({device, std::move(rope), std::move(local_rope)});
+    };
+    for (const Device& device : layer_devices) add(device);
+    if (layer_devices.empty()) add(p.options().device);
+    return all;
+  }
+
+  size_t inputs_of(size_t layer) const {
+    size_t i = 0;
+    while (inputs_on[i].device != layer_devices[layer]) i++;
+    return i;
   }
 
   void require_room_for(const std::vector<int64_t>& lengths) const {
@@ -511,28 +562,47 @@ struct Decoder::Layers {
                 ? ", which has an embedding for each"
                 : "; load it for more with LoadOptions::positions (positions= in Python)");
   }
-  static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p) {
-    require_sizes(c);
+  static std::vector<Block> make_blocks(const DecoderConfig& c, Parameters& p,
+                                        const std::vector<Device>& layer_devices) {
     std::vector<Block> blocks;
     blocks.reserve(size_t(c.num_hidden_layers));
     for (int64_t i = 0; i < c.num_hidden_layers; i++)
-      blocks.emplace_back(c, p, "model.layers." + std::to_string(i) + ".", i);
+      blocks.emplace_back(c, p.on(layer_devices[size_t(i)]),
+                          "model.layers." + std::to_string(i) + ".", i);
     return blocks;
   }
 
-  Tensor new_tokens_of(const TokenGrid& grid, const ModelCache* cache) const {
+  Tensor new_tokens_of(const TokenGrid& grid, const ModelCache* cache, const Device& device) const {
     const bool keeps_state = std::any_of(blocks.begin(), blocks.end(),
                                          [](const Block& b) { return b.mixer->keeps_state(); });
-    return keeps_state ? new_tokens(cache, grid.tokens(), options.device) : Tensor();
+    return keeps_state ? new_tokens(cache, grid.tokens(), device) : Tensor();
+  }
+
+  /// The inputs of the layers on a device. per_layer_inputs: of the first device; may be empty.
+  Step step_at(const DeviceInputs& on, const TokenGrid& grid, const std::vector<int64_t>& lengths,
+               ModelCache* cache, const Tensor& per_layer_inputs, KeptKeysValues* kept) const {
+    const auto moved = [&](const Tensor& x) { return x ? x.to(on.device) : x; };
+    const Tensor positions = moved(grid.positions);
+    const bool sees_itself = grid.visible.data() == grid.positions.data();
+    const Rotation rope = on.rope->of(positions, lengths);
+    return {positions,
+            sees_itself ? positions : moved(grid.visible),
+            moved(grid.seen_from),
+            rope,
+            on.local_rope ? on.local_rope->of(positions, lengths) : rope,
+            cache,
+            new_tokens_of(grid, cache, on.device),
+            moved(per_layer_inputs),
+            kept};
   }
 
   Tensor embed(const Tensor& ids) const {
-    const Tensor x = embed_tokens(ids);
+    const Tensor x = embed_tokens(ids.to(first));
     return embedding_scale ? x * embedding_scale : x;
   }
   Tensor inputs(const TokenGrid& grid) const {  // [B, T, hidden]
-    Tensor x = grid.embeddings ? grid.embeddings : embed(grid.ids);
-    if (embed_positions) x = x + (*embed_positions)(grid.positions);
+    Tensor x = grid.embeddings ? grid.embeddings.to(first) : embed(grid.ids);
+    if (embed_positions) x = x + (*embed_positions)(grid.positions.to(first));
     const bool is_half = options.dtype == DType::kF16 || options.dtype == DType::kBf16;
     return config.residual_in_f32 && is_half ? cast(x, DType::kF32) : x;
   }
@@ -593,6 +663,14 @@ int64_t num_parameters(const DecoderConfig& config) {
 
 const DecoderConfig& Decoder::config() const { return layers_->config; }
 TensorOptions Decoder::options() const { return layers_->options; }
+std::vector<Device> Decoder::devices() const {
+  std::vector<Device> devices;
+  for (const Layers::DeviceInputs& on : layers_->inputs_on) devices.push_back(on.device);
+  const bool has_cpu = std::any_of(devices.begin(), devices.end(),
+                                   [](const Device& device) { return device.is_cpu(); });
+  if (layers_->has_cpu_experts && !has_cpu) devices.push_back(Device::cpu());
+  return devices;
+}
 
 std::shared_ptr<const CausalModel> Decoder::shared() const {
   return std::make_shared<Decoder>(*this);
@@ -604,32 +682,38 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
                           std::vector<Tensor>* all) const {
   std::vector<int64_t> lengths = grid.lengths;
   const bool is_empty = grid.positions.numel() == 0;
-  if (lengths.empty() && layers_->rope->is_dynamic() && !is_empty && grid.tokens() > 1)
+  const Layers& layers = *layers_;
+  if (lengths.empty() && layers.inputs_on[0].rope->is_dynamic() && !is_empty && grid.tokens() > 1)
     lengths = (amax(grid.positions, {.dims = {1}}) + 1).to_vector<int64_t>();
-  layers_->require_room_for(lengths);
+  layers.require_room_for(lengths);
   if (is_empty) lengths.clear();
-  const Rotation rope = layers_->rope->of(grid.positions, lengths);
-  check(!layers_->per_layer || grid.ids, ErrorCode::kUnsupported, "decoder", "a model of type ",
+  check(!layers.per_layer || grid.ids, ErrorCode::kUnsupported, "decoder", "a model of type ",
         config().model_type, " with inputs for each layer reads ids, got embeddings");
-  HiddenStates states{layers_->inputs(grid), {}};
+  HiddenStates states{layers.inputs(grid), {}};
+  const Tensor per_layer_inputs =
+      layers.per_layer ? (*layers.per_layer)(grid.ids.to(layers.first), states.x) : Tensor();
   KeptKeysValues kept;
-  const Step step{grid.positions,
-                  grid.visible,
-                  grid.seen_from,
-                  rope,
-                  layers_->local_rope ? layers_->local_rope->of(grid.positions, lengths) : rope,
-                  cache,
-                  layers_->new_tokens_of(grid, cache),
-                  layers_->per_layer ? (*layers_->per_layer)(grid.ids, states.x) : Tensor(),
-                  &kept};
-  const std::vector<Block>& blocks = layers_->blocks;
+  std::vector<std::optional<Step>> steps(layers.inputs_on.size());
+  const std::vector<Block>& blocks = layers.blocks;
   for (size_t i = 0; i < blocks.size(); i++) {
-    if (all) all->push_back(cast(states.x, options().dtype));
+    if (all) all->push_back(cast(states.x, options().dtype).to(options().device));
+    const size_t at = layers.inputs_of(i);
+    const Device& device = layers.layer_devices[i];
+    if (!steps[at])
+      steps[at].emplace(
+          layers.step_at(layers.inputs_on[at], grid, lengths, cache, per_layer_inputs, &kept));
+    if (states.x.device() != device) {
+      states.x = states.x.to(device);
+      for (auto& [layer, keys_values] : kept) keys_values = keys_values.to(device);
+    }
     const bool is_last = i + 1 == blocks.size();
-    states = blocks[i](states, step, is_last ? layers_->norm : blocks[i + 1].attention_input_norm);
+    const Norm* next = is_last ? &layers.norm : &blocks[i + 1].attention_input_norm;
+    // The next device has the norm of its first layer.
+    if (!is_last && layers.layer_devices[i + 1] != device) next = nullptr;
+    states = blocks[i](states, *steps[at], next);
   }
   const Tensor x =
-      states.normalized ? states.normalized : layers_->norm(cast(states.x, options().dtype));
+      states.normalized ? states.normalized : layers.norm(cast(states.x, options().dtype));
   if (all) all->push_back(x);  // as transformers has it: after the norm
   return x;
 }
@@ -638,9 +722,16 @@ Tensor Decoder::embed(const Tensor& ids) const { return layers_->embed(ids); }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
   const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;
-  Tensor y = linear(hidden, layers_->output_weight, layers_->output_bias);
+  Tensor y = linear(hidden.to(options().device), layers_->output_weight, layers_->output_bias);
   if (divisor != 1) y = y / divisor;
   return cap > 0 ? tanh(y / cap) * cap : y;
+}
+
+std::vector<int64_t> Decoder::cache_bytes(const CacheOptions& o) const {
+  std::vector<int64_t> bytes;
+  for (const Block& block : layers_->blocks)
+    bytes.push_back(block.mixer->cache_bytes(o, options().dtype));
+  return bytes;
 }
 
 std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
@@ -649,10 +740,11 @@ std::unique_ptr<ModelCache> Decoder::make_cache(const CacheOptions& o) const {
   if (o.block > 0) {
     const int64_t needed = o.sequences * (ceil_div(o.capacity, o.block));
     table = std::make_shared<BlockTable>(o.sequences, o.capacity, o.block,
-                                         o.blocks > 0 ? o.blocks : needed, options().device);
+                                         o.blocks > 0 ? o.blocks : needed, devices());
   }
-  for (const Block& block : layers_->blocks)
-    layers.push_back(block.mixer->make_cache(o, table, options()));
+  for (size_t i = 0; i < layers_->blocks.size(); i++)
+    layers.push_back(layers_->blocks[i].mixer->make_cache(
+        o, table, {.dtype = options().dtype, .device = layers_->layer_devices[i]}));
   return std::make_unique<ModelCache>(o, std::move(layers), table);
 }
 

@@ -45,6 +45,7 @@ class Config final : public ModelConfig {
   explicit Config(PaliGemmaConfig config) : config_(std::move(config)) {}
 
   ModelFacts facts() const override { return config_.facts; }
+  int64_t num_layers() const override { return config_.text.num_hidden_layers; }
   const std::vector<int64_t>& eos_token_ids() const override { return config_.text.eos_token_ids; }
   const std::vector<std::string>& ignored_keys() const override { return config_.ignored_keys; }
   TensorSource tensors(const TensorSource& files) const override {

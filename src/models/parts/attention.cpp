@@ -223,21 +223,31 @@ Tensor Attention::operator()(const Normalized& x, const Step& step, const Tensor
   return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});
 }
 
+/// The sizes of the layer's cache; whether it is a WindowCache.
+std::pair<KeysValuesSizes, bool> Attention::cache_sizes(const CacheOptions& o) const {
+  const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
+  const bool slides = window > 0 && room < o.capacity;
+  return {{.sequences = o.sequences,
+           .heads = options_.key_value_heads,
+           .capacity = slides ? room : o.capacity,
+           .head_dim = options_.head_dim,
+           .type = o.type,
+           .spans_capacity = o.spans_capacity},
+          slides};
+}
+
+int64_t Attention::cache_bytes(const CacheOptions& o, DType dtype) const {
+  if (options_.keys_of >= 0) return 0;
+  const auto [sizes, slides] = cache_sizes(o);
+  return bytes_of(sizes, dtype, slides ? CacheOptions() : o);
+}
+
 std::unique_ptr<LayerCache> Attention::make_cache(const CacheOptions& o,
                                                   const std::shared_ptr<BlockTable>& table,
                                                   const TensorOptions& options) const {
   if (options_.keys_of >= 0) return std::make_unique<NoCache>();
-  KeysValuesSizes sizes{.sequences = o.sequences,
-                        .heads = options_.key_value_heads,
-                        .capacity = o.capacity,
-                        .head_dim = options_.head_dim,
-                        .type = o.type,
-                        .spans_capacity = o.spans_capacity};
-  const int64_t window = options_.sdpa.window, room = WindowCache::room(window, o.chunk);
-  if (window > 0 && room < o.capacity) {
-    sizes.capacity = room;
-    return std::make_unique<WindowCache>(sizes, window, options);
-  }
+  const auto [sizes, slides] = cache_sizes(o);
+  if (slides) return std::make_unique<WindowCache>(sizes, options_.sdpa.window, options);
   if (table) return std::make_unique<BlocksCache>(sizes, table, options);
   return std::make_unique<RowsCache>(sizes, options);
 }

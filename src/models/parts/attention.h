@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/parts/mixer.h"
@@ -85,9 +86,11 @@ class Attention final : public Mixer {
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;
+  int64_t cache_bytes(const CacheOptions& cache, DType dtype) const override;
   void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
 
  private:
+  std::pair<KeysValuesSizes, bool> cache_sizes(const CacheOptions& options) const;
   const AttentionOptions options_;
   struct AddedTokens {
     Tensor queries, gate;  // [B, T, H, D]

@@ -79,15 +79,11 @@ Tensor DeltaNet::operator()(const Normalized& input, const Step& step,
   return out_proj_(y, {.residual = residual});
 }
 
-std::unique_ptr<LayerCache> DeltaNet::make_cache(const CacheOptions& cache,
-                                                 const std::shared_ptr<BlockTable>&,
-                                                 const TensorOptions& options) const {
+std::vector<StateCache::Kind> DeltaNet::state_kinds(DType dtype) const {
   const DeltaNetOptions& o = options_;
-  const std::vector<StateCache::Kind> kinds = {
-      {{o.conv_width - 1, channels()}, options.dtype},
-      {{o.value_heads, o.key_head_dim, o.value_head_dim}, state_dtype(options.dtype)},
-      {{1, value_size(o)}, options.dtype}};
-  return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
+  return {{{o.conv_width - 1, channels()}, dtype},
+          {{o.value_heads, o.key_head_dim, o.value_head_dim}, state_dtype(dtype)},
+          {{1, value_size(o)}, dtype}};
 }
 
 void DeltaNet::add_work(double, const TensorOptions& options, TokenWork* work) const {

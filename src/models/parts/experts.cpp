@@ -26,8 +26,10 @@ Tensor SharedExpert::operator()(const Tensor& x, const Tensor& residual) const {
 Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name)
     : glu(o.expert.glu),
       scales_inputs(o.scales_inputs),
+      home(p.options().device),
+      place(o.on_cpu ? Device::cpu() : home),
       router(o.router, p, name),
-      gate_proj(p, name + "experts.gate_proj", o.router.experts, o.expert.hidden_size,
+      gate_proj(p.on(place), name + "experts.gate_proj", o.router.experts, o.expert.hidden_size,
                 o.expert.intermediate_size,
                 {.bias = o.expert.bias, .deviation = o.expert.deviation}),
       up_proj(p, name + "experts.up_proj", o.router.experts, o.expert.hidden_size,
@@ -35,13 +37,20 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
       down_proj(p, name + "experts.down_proj", o.router.experts, o.expert.intermediate_size,
                 o.expert.hidden_size,
                 {.bias = o.expert.bias, .deviation = o.expert.output_deviation}) {
+  p.on(home);
   if (o.output_scale)
     output_scale = p.take(name + "experts.down_proj.scale", {o.router.experts}, {1, 0});
   if (o.shared.intermediate_size > 0) shared_expert.emplace(o, p, name);
 }
 
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
-  return routed(x, x, shared_expert ? (*shared_expert)(x, residual) : residual);
+  // The rows go to experts on the CPU before the shared expert is queued: both then run at once.
+  const Routed routed = route(x, x);
+  return outputs(routed, x.shape(), shared_expert ? (*shared_expert)(x, residual) : residual);
+}
+
+Tensor Experts::routed(const Tensor& x, const Tensor& scored, const Tensor& residual) const {
+  return outputs(route(x, scored), x.shape(), residual);
 }
 
 /// The inputs of down_proj.
@@ -51,27 +60,38 @@ Tensor Experts::inner(const Tensor& inputs, const Tensor& ids) const {
   return gated_expert_linear(inputs, gate_proj.weight, up_proj.weight, ids, activation_of(glu.act));
 }
 
-Tensor Experts::routed(const Tensor& x, const Tensor& scored, const Tensor& residual) const {
+Experts::Routed Experts::route(const Tensor& x, const Tensor& scored) const {
   const Shape flat = {x.size(0) * x.size(1), x.size(2)};
-  const Tensor rows = reshape(x, flat), rest = residual ? reshape(residual, flat) : Tensor();
+  const Tensor rows = reshape(x, flat);
   const auto [weights, ids] = router(reshape(scored, flat));  // [B T, selected]
   Tensor factors = weights;
   if (output_scale.defined())
     factors = factors *
               cast(reshape(index_select(output_scale, 0, reshape(ids, {ids.numel()})), ids.shape()),
                    factors.dtype());
+  return {rows.to(place), ids.to(place), factors.to(place)};
+}
+
+/// [B, T, hidden], as `shape` says.
+Tensor Experts::outputs(const Routed& routed, const Shape& shape, const Tensor& residual) const {
+  const auto& [rows, ids, factors] = routed;
+  const Tensor rest = residual ? reshape(residual, rows.shape()) : Tensor();
+  const bool adds_here = home == place;  // else the residual is on another device
   Tensor y;
+  bool is_added = !rest;
   if (!scales_inputs && !down_proj.bias.defined()) {
-    y = expert_linear_sum(inner(rows, ids), down_proj.weight, ids, factors, rest);
+    y = expert_linear_sum(inner(rows, ids), down_proj.weight, ids, factors,
+                          adds_here ? rest : Tensor());
+    is_added = is_added || adds_here;
   } else {
-    factors = cast(factors, x.dtype());
-    const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(factors, 2) : rows;
+    const Tensor scales = cast(factors, rows.dtype());
+    const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(scales, 2) : rows;
     const Tensor each = down_proj(inner(inputs, ids), ids);
     y = scales_inputs ? sum(each, {.dims = {1}})
-                      : reshape(matmul(unsqueeze(factors, 1), each), flat);
-    if (rest) y = rest + y;
+                      : reshape(matmul(unsqueeze(scales, 1), each), rows.shape());
   }
-  return reshape(y, x.shape());
+  y = y.to(home);
+  return reshape(is_added ? y : rest + y, shape);
 }
 
 ExpertsBesideMlp::ExpertsBesideMlp(const ExpertsOptions& o, const NormKind& norm, Parameters& p,

@@ -17,6 +17,7 @@ struct ExpertsOptions {
   /// Of an MLP beside them for every token; an intermediate_size of 0: there is no such one.
   MlpOptions shared = {};
   bool shared_gate = false;
+  bool on_cpu = false;  // the experts, but not the router, are on the CPU
 };
 
 /// An MLP beside the experts for every token, which may be scaled by the sigmoid of a gate's score.
@@ -34,6 +35,8 @@ struct SharedExpert {
 struct Experts {
   const Glu glu;
   const bool scales_inputs;
+  const Device home;   // of the router and the shared expert
+  const Device place;  // of the experts
   const Router router;
   const ExpertLinear gate_proj, up_proj, down_proj;
   Parameter output_scale;  // [experts]
@@ -47,6 +50,12 @@ struct Experts {
   Tensor routed(const Tensor& x, const Tensor& scored, const Tensor& residual = {}) const;
 
  private:
+  /// The rows [N, hidden] of a call and the experts of each [N, selected], on the experts' device.
+  struct Routed {
+    Tensor rows, ids, factors;
+  };
+  Routed route(const Tensor& x, const Tensor& scored) const;
+  Tensor outputs(const Routed& routed, const Shape& shape, const Tensor& residual) const;
   Tensor inner(const Tensor& inputs, const Tensor& ids) const;
 };
 

@@ -128,16 +128,24 @@ Tensor LatentAttention::operator()(const Normalized& input, const Step& step,
                  {.residual = residual});
 }
 
+KeysValuesSizes LatentAttention::cache_sizes(const CacheOptions& o) const {
+  return {.sequences = o.sequences,
+          .heads = 1,
+          .capacity = o.capacity,
+          .head_dim = options_.rank + options_.rope_dim,
+          .shared_values = options_.rank,
+          .type = o.type,
+          .spans_capacity = o.spans_capacity};
+}
+
+int64_t LatentAttention::cache_bytes(const CacheOptions& o, DType dtype) const {
+  return bytes_of(cache_sizes(o), dtype, o);
+}
+
 std::unique_ptr<LayerCache> LatentAttention::make_cache(const CacheOptions& o,
                                                         const std::shared_ptr<BlockTable>& table,
                                                         const TensorOptions& options) const {
-  const KeysValuesSizes sizes{.sequences = o.sequences,
-                              .heads = 1,
-                              .capacity = o.capacity,
-                              .head_dim = options_.rank + options_.rope_dim,
-                              .shared_values = options_.rank,
-                              .type = o.type,
-                              .spans_capacity = o.spans_capacity};
+  const KeysValuesSizes sizes = cache_sizes(o);
   if (table) return std::make_unique<BlocksCache>(sizes, table, options);
   return std::make_unique<RowsCache>(sizes, options);
 }

@@ -44,9 +44,11 @@ class LatentAttention final : public Mixer {
   std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                          const std::shared_ptr<BlockTable>& table,
                                          const TensorOptions& options) const override;
+  int64_t cache_bytes(const CacheOptions& cache, DType dtype) const override;
   void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
 
  private:
+  KeysValuesSizes cache_sizes(const CacheOptions& options) const;
   /// The heads' queries, and the vectors that they attend to.
   struct Operands {
     Tensor q_plain, q_rope;  // [B, H, T, N], [B, H, T, R]

@@ -100,14 +100,10 @@ Tensor Mamba2::operator()(const Normalized& input, const Step& step, const Tenso
   return out_proj_(held_outputs(y, step.new_tokens, cache, 2), {.residual = residual});
 }
 
-std::unique_ptr<LayerCache> Mamba2::make_cache(const CacheOptions& cache,
-                                               const std::shared_ptr<BlockTable>&,
-                                               const TensorOptions& options) const {
-  const std::vector<StateCache::Kind> kinds = {
-      {{options_.conv_width - 1, options_.channels()}, options.dtype},
-      {{options_.heads, options_.head_dim, options_.states}, state_dtype(options.dtype)},
-      {{1, options_.inner()}, options.dtype}};
-  return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
+std::vector<StateCache::Kind> Mamba2::state_kinds(DType dtype) const {
+  return {{{options_.conv_width - 1, options_.channels()}, dtype},
+          {{options_.heads, options_.head_dim, options_.states}, state_dtype(dtype)},
+          {{1, options_.inner()}, dtype}};
 }
 
 void Mamba2::add_work(double, const TensorOptions& options, TokenWork* work) const {

@@ -34,9 +34,7 @@ class Mamba2 final : public Mixer {
 
   Tensor operator()(const Normalized& x, const Step& step,
                     const Tensor& residual = {}) const override;
-  std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
-                                         const std::shared_ptr<BlockTable>& table,
-                                         const TensorOptions& options) const override;
+  std::vector<StateCache::Kind> state_kinds(DType dtype) const override;
   bool keeps_state() const override { return true; }
   void add_work(double before, const TensorOptions& options, TokenWork* work) const override;
 

@@ -35,6 +35,19 @@ Tensor held_outputs(const Tensor& y, const Tensor& new_tokens, StateCache* cache
   return gather(all, 1, broadcast_to(minimum(next, last), {b, t, width}));
 }
 
+std::unique_ptr<LayerCache> Mixer::make_cache(const CacheOptions& cache,
+                                              const std::shared_ptr<BlockTable>&,
+                                              const TensorOptions& options) const {
+  return std::make_unique<StateCache>(cache.sequences, state_kinds(options.dtype), options.device);
+}
+
+int64_t Mixer::cache_bytes(const CacheOptions& cache, DType dtype) const {
+  int64_t bytes = 0;
+  for (const StateCache::Kind& kind : state_kinds(dtype))
+    bytes += bytes_of(kind.dtype, numel(kind.shape));
+  return cache.sequences * bytes;
+}
+
 bool overwrites_state(const StateCache* cache) {
   return cache && is_capturing(cache->state(0).device());
 }

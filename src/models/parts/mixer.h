@@ -29,11 +29,11 @@ using KeptKeysValues = std::map<int64_t, AttentionCache::KeysValues>;
 /// which runs again on the same memory. cache: may be nullptr.
 bool overwrites_state(const StateCache* cache);
 
-/// Inputs of a layer other than the hidden states.
+/// Inputs of a layer other than the hidden states, on the layer's device.
 struct Step {
-  const Tensor& positions;         // [B, T]
-  const Tensor& visible;           // [B, T]: the last positions that the tokens attend to
-  const Tensor& seen_from;         // [B, T]: the first ones that no window hides; may be empty
+  Tensor positions;                // [B, T]
+  Tensor visible;                  // [B, T]: the last positions that the tokens attend to
+  Tensor seen_from;                // [B, T]: the first ones that no window hides; may be empty
   Rotation rope, local_rope;       // of full and of sliding layers
   ModelCache* cache;               // may be nullptr
   Tensor new_tokens;               // [B], for layers that keep a state: see new_tokens
@@ -53,11 +53,16 @@ class Mixer {
   /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.
   virtual Tensor operator()(const Normalized& x, const Step& step,
                             const Tensor& residual = {}) const = 0;
-  /// The layer's cache. table: of the model's blocks; nullptr without blocks. options: of the
+  /// The states of a sequence, of a layer that keeps such. dtype: of the computation.
+  virtual std::vector<StateCache::Kind> state_kinds(DType) const { return {}; }
+  /// The layer's cache: a StateCache of state_kinds, unless the layer overrides this and
+  /// cache_bytes. table: of the model's blocks; nullptr without blocks. options: of the
   /// computation.
   virtual std::unique_ptr<LayerCache> make_cache(const CacheOptions& cache,
                                                  const std::shared_ptr<BlockTable>& table,
-                                                 const TensorOptions& options) const = 0;
+                                                 const TensorOptions& options) const;
+  /// The bytes of that on the device. dtype: of the computation.
+  virtual int64_t cache_bytes(const CacheOptions& cache, DType dtype) const;
   /// Whether that is a StateCache.
   virtual bool keeps_state() const { return false; }
   /// Adds the work that a token's cache takes, if its text has `before` tokens.

@@ -82,14 +82,10 @@ Tensor RgLru::operator()(const Normalized& input, const Step& step, const Tensor
   return linear_out_(held_outputs(y, step.new_tokens, cache, 2), {.residual = residual});
 }
 
-std::unique_ptr<LayerCache> RgLru::make_cache(const CacheOptions& cache,
-                                              const std::shared_ptr<BlockTable>&,
-                                              const TensorOptions& options) const {
-  const std::vector<StateCache::Kind> kinds = {
-      {{options_.conv_width - 1, options_.width}, options.dtype},
-      {{options_.width}, state_dtype(options.dtype)},
-      {{1, options_.width}, options.dtype}};
-  return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
+std::vector<StateCache::Kind> RgLru::state_kinds(DType dtype) const {
+  return {{{options_.conv_width - 1, options_.width}, dtype},
+          {{options_.width}, state_dtype(dtype)},
+          {{1, options_.width}, dtype}};
 }
 
 void RgLru::add_work(double, const TensorOptions& options, TokenWork* work) const {

@@ -34,13 +34,9 @@ Tensor ShortConv::operator()(const Normalized& input, const Step& step,
   return out_proj_(y, {.residual = residual});
 }
 
-std::unique_ptr<LayerCache> ShortConv::make_cache(const CacheOptions& cache,
-                                                  const std::shared_ptr<BlockTable>&,
-                                                  const TensorOptions& options) const {
-  const std::vector<StateCache::Kind> kinds = {
-      {{options_.conv_width - 1, options_.hidden_size}, options.dtype},
-      {{1, options_.hidden_size}, options.dtype}};
-  return std::make_unique<StateCache>(cache.sequences, kinds, options.device);
+std::vector<StateCache::Kind> ShortConv::state_kinds(DType dtype) const {
+  return {{{options_.conv_width - 1, options_.hidden_size}, dtype},
+          {{1, options_.hidden_size}, dtype}};
 }
 
 void ShortConv::add_work(double, const TensorOptions& options, TokenWork* work) const {

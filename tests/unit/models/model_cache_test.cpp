@@ -142,10 +142,11 @@ TEST(ModelCache, AForkIsACopy) {
 }
 
 TEST(BlockTable, SequencesTakeBlocksAndGiveThemBack) {
-  BlockTable table(2, 10, 4, 4, Device::cpu());
+  BlockTable table(2, 10, 4, 4, {Device::cpu()});
   table.prepare(0, {0, 0}, {5, 4});
   EXPECT_EQ(table.free_blocks(), 1);
-  EXPECT_EQ(table.tensor().to_vector<int64_t>(), (std::vector<int64_t>{1, 2, 0, 3, 0, 0}));
+  EXPECT_EQ(table.tensor(Device::cpu()).to_vector<int64_t>(),
+            (std::vector<int64_t>{1, 2, 0, 3, 0, 0}));
   EXPECT_ERROR(table.prepare(0, {5, 4}, {9, 5}), kOutOfMemory,
                "the texts need 2 more blocks of 4 positions, and 1 of 4 are free");
   EXPECT_EQ(table.free_blocks(), 1);
