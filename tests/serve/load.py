@@ -260,6 +260,10 @@ class Soak:
         await self.wait_until_idle()
         print(", ".join(f"{count} {name}" for name, count in sorted(self.counts.items())))
         if process:
+            for _ in range(50):  # threads of the last connections are just ending
+                if process.files() <= idle[0] and process.threads() <= idle[1]:
+                    break
+                await asyncio.sleep(0.1)
             grown = process.bytes() - size
             print(f"memory {size / 2**20:.1f} MiB after the first half, {grown / 2**20:+.1f} MiB since; open files {idle[0]} before, "
                   f"{process.files()} after; threads {idle[1]} before, {process.threads()} after")
