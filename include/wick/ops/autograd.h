@@ -1,6 +1,7 @@
 // Reverse-mode differentiation: wick records the ops on tensors that derive from a Var, and
 // backward walks the record.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "wick/core/var.h"
@@ -19,6 +20,12 @@ struct BackwardOptions {
 /// scalar; kShapeMismatch, kDTypeMismatch or kDeviceMismatch if the seed differs from y in shape,
 /// dtype or device; kModifiedInPlace if a tensor that a gradient rule needs has been overwritten.
 WICK_API void backward(const Tensor& y, const BackwardOptions& options = {});
+/// Called with a Var's tensor().node().
+using GradientHook = std::function<void(const AutogradNode& var)>;
+/// The same, and calls on_gradient for each Var as soon as backward has added its whole gradient:
+/// before the gradients of values that were computed earlier.
+WICK_API void backward(const Tensor& y, const BackwardOptions& options,
+                       const GradientHook& on_gradient);
 /// The gradients of y with respect to `inputs`: tensors of Vars or intermediate results. The
 /// gradient is an empty Tensor() for an input that y does not depend on. Leaves every Var's grad()
 /// alone.
