@@ -302,7 +302,8 @@ void DataParallel::backward(const Tensor& loss) {
       summation.add(found->second);
   };
   try {
-    if (loss) wick::backward(loss, {}, add);
+    const GradientWatch watch(add);
+    if (loss) wick::backward(loss);
   } catch (...) {
     summation.abandon();
     throw;

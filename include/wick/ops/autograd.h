@@ -20,17 +20,27 @@ struct BackwardOptions {
 /// scalar; kShapeMismatch, kDTypeMismatch or kDeviceMismatch if the seed differs from y in shape,
 /// dtype or device; kModifiedInPlace if a tensor that a gradient rule needs has been overwritten.
 WICK_API void backward(const Tensor& y, const BackwardOptions& options = {});
-/// Called with a Var's tensor().node().
-using GradientHook = std::function<void(const AutogradNode& var)>;
-/// The same, and calls on_gradient for each Var as soon as backward has added its whole gradient:
-/// before the gradients of values that were computed earlier.
-WICK_API void backward(const Tensor& y, const BackwardOptions& options,
-                       const GradientHook& on_gradient);
 /// The gradients of y with respect to `inputs`: tensors of Vars or intermediate results. The
 /// gradient is an empty Tensor() for an input that y does not depend on. Leaves every Var's grad()
 /// alone.
 WICK_API std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,
                                   const BackwardOptions& options = {});
+
+/// During its lifetime, calls a function for each Var as soon as a backward of this thread has
+/// added the Var's whole gradient: before the gradients of values that were computed earlier.
+class WICK_API GradientWatch {
+ public:
+  /// Called with a Var's tensor().node().
+  using Function = std::function<void(const AutogradNode& var)>;
+  explicit GradientWatch(Function function);
+  ~GradientWatch();
+  GradientWatch(const GradientWatch&) = delete;
+  GradientWatch& operator=(const GradientWatch&) = delete;
+
+ private:
+  Function function_;
+  const Function* before_;
+};
 
 /// Disables recording for ops of this thread during its lifetime.
 class WICK_API NoGrad {

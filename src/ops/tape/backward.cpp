@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
 #include "core/work_gate.h"
@@ -9,6 +10,9 @@
 
 namespace wick {
 namespace {
+
+/// The function of this thread's innermost GradientWatch.
+thread_local const GradientWatch::Function* watch = nullptr;
 
 /// All nodes that y depends on, oldest first.
 std::vector<TapeNode*> history(TapeNode* y) {
@@ -117,13 +121,15 @@ void Leaf::add(const Tensor& more) {
   gradient_ = accumulate(std::move(gradient_), more);
 }
 
-void backward(const Tensor& y, const BackwardOptions& options) { backward(y, options, {}); }
+GradientWatch::GradientWatch(Function function)
+    : function_(std::move(function)), before_(std::exchange(watch, &function_)) {}
+GradientWatch::~GradientWatch() { watch = before_; }
 
-void backward(const Tensor& y, const BackwardOptions& options, const GradientHook& on_gradient) {
+void backward(const Tensor& y, const BackwardOptions& options) {
   const auto is_leaf = [](TapeNode* node) { return !node->rule; };
   walk("backward", y, options, is_leaf, [&](TapeNode* node, const Tensor& gradient) {
     static_cast<Leaf*>(node)->add(gradient);
-    if (on_gradient) on_gradient(*node);
+    if (watch && *watch) (*watch)(*node);
   });
 }
 

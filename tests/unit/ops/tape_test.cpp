@@ -36,11 +36,15 @@ TEST(Backward, ReportsEachVarOnceItsGradientIsComplete) {
   const Tensor product = (early * early) * twice.tensor() * late.tensor();
   const Tensor y = product + twice * 2;  // computed after the product
   std::vector<std::pair<const AutogradNode*, Values>> reported;
-  backward(sum(y), {}, [&](const AutogradNode& node) {
-    for (const Var& v : {early, late, twice})
-      if (v.tensor().node().get() == &node) reported.emplace_back(&node, grad_of(v));
-    EXPECT_EQ(bool(early.grad()), reported.size() == 3);
-  });
+  {
+    const GradientWatch watch([&](const AutogradNode& node) {
+      for (const Var& v : {early, late, twice})
+        if (v.tensor().node().get() == &node) reported.emplace_back(&node, grad_of(v));
+      EXPECT_EQ(bool(early.grad()), reported.size() == 3);
+    });
+    backward(sum(y));
+  }
+  backward(sum(y));  // no longer watched
   const decltype(reported) expected = {{late.tensor().node().get(), {20}},
                                        {twice.tensor().node().get(), {14}},
                                        {early.tensor().node().get(), {60}}};
