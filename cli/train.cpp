@@ -74,16 +74,24 @@ void print_warning(const std::string& text) {
   std::fprintf(stderr, "wick: warning: %s\n", printable(text).c_str());
 }
 
-TrainingRun begin(const Options& options, const Device& device) {
+/// The device of a rank: with "auto" and several cards, the one of its position on the machine.
+Device device_of(const std::string& name, const ProcessGroup& group) {
+  const Device device = Device::parse(name);
+  const bool is_card = device.is_rocm() || device.is_cuda();
+  if (name != "auto" || !is_card || group.world_size() == 1) return device;
+  return Device::at({device.kind(), group.local_rank()});
+}
+
+TrainingRun begin(const Options& options, const Device& device, const ProcessGroup& group) {
   if (!options.resume.empty())
     return TrainingRun::resume(
         options.resume, device,
-        {.folder = options.out, .data = options.plan.data, .warn = print_warning});
+        {.folder = options.out, .data = options.plan.data, .warn = print_warning, .group = group});
   if (options.plan.data.empty()) fail_input("--data", "expected a file or folder of text");
   if (options.out.empty()) fail_input("--out", "expected a folder for the model");
   TrainingPlan plan = options.plan;
   plan.config = config_of(options);
-  return TrainingRun::start(plan, options.out, device, print_warning);
+  return TrainingRun::start(plan, options.out, device, print_warning, group);
 }
 
 // ---- the run
@@ -104,15 +112,17 @@ double train_with_progress(TrainingRun& run, const Options& options) {
   const int64_t first = run.training().steps_done();
   Progress progress(first, run.training().plan().steps);
   TrainingHooks hooks;
+  const bool shows = run.training().group().rank() == 0;
   hooks.on_step = [&](Training& training) {
     const int64_t done = training.steps_done();
-    if (!progress.due(done)) return;
+    if (!shows || !progress.due(done)) return;
     training.settle();
     progress.update(done, now(training, first, progress.seconds()));
   };
   hooks.on_validation = [&](const LossHistory::HeldOut& point) {
-    progress.note("step " + std::to_string(point.step) + ": held-out loss " +
-                  decimal(point.loss, 4));
+    if (shows)
+      progress.note("step " + std::to_string(point.step) + ": held-out loss " +
+                    decimal(point.loss, 4));
   };
   hooks.stop = [] {
     if (reader_gone()) InterruptWatch::ask();
@@ -181,33 +191,45 @@ void print_json(const Training& training, const std::string& folder, double seco
   s.set("held_out_loss",
         history.held_out.empty() ? Setting() : Setting(history.held_out.back().loss));
   s.set("seconds", seconds).set("bytes_per_second", seconds > 0 ? double(bytes) / seconds : 0.0);
-  s.set("interrupted", InterruptWatch::asked());
+  s.set("interrupted", training.steps_done() < training.plan().steps);
+  s.set("ranks", int64_t(training.group().world_size()));
   std::printf("%s\n", to_json(s, -1).c_str());
+}
+
+void print_start(const Training& training, const Corpus& corpus, const Device& device,
+                 bool resumed) {
+  const int ranks = training.group().world_size();
+  std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s%s\n",
+               corpus.train.size(), grouped(corpus.train_bytes()).c_str(),
+               grouped(corpus.held_out_bytes()).c_str(),
+               grouped(num_parameters(training.plan().config)).c_str(), to_string(device).c_str(),
+               ranks == 1 ? "" : (" on each of " + std::to_string(ranks) + " ranks").c_str(),
+               resumed ? (", from step " + std::to_string(training.steps_done())).c_str() : "");
 }
 
 void train(const Options& options) {
   survive_readers();
-  const Device device = Device::parse(options.device);
+  const ProcessGroup group = ProcessGroup::join();
+  const bool is_first = group.rank() == 0;  // the rank that writes and prints
+  const Device device = device_of(options.device, group);
   set_deterministic(options.deterministic);
-  TrainingRun run = begin(options, device);
+  TrainingRun run = begin(options, device, group);
   const Training& training = run.training();
   const Corpus& corpus = run.corpus();
   const TrainingPlan& plan = training.plan();
   const std::string& folder = run.folder();
-  require_space(training, folder);
+  if (is_first) require_space(training, folder);
   const InterruptWatch watch;
-  std::fprintf(stderr, "%zu texts: %s bytes to learn from, %s held out; %s weights; %s%s\n",
-               corpus.train.size(), grouped(corpus.train_bytes()).c_str(),
-               grouped(corpus.held_out_bytes()).c_str(),
-               grouped(num_parameters(plan.config)).c_str(), to_string(device).c_str(),
-               options.resume.empty()
-                   ? ""
-                   : (", from step " + std::to_string(training.steps_done())).c_str());
+  if (is_first) print_start(training, corpus, device, !options.resume.empty());
 
   const int64_t first = training.steps_done();
   const double seconds = train_with_progress(run, options);
   run.save();
-  const bool interrupted = InterruptWatch::asked();
+  const bool interrupted = training.steps_done() < plan.steps;  // on one rank or more
+  if (!is_first) {
+    if (interrupted) throw Interrupted();
+    return;
+  }
   save_picture(picture_in(folder), training);
   if (interrupted)
     std::fprintf(stderr, "interrupted after step %lld of %lld; wick train --resume %s continues\n",
@@ -238,8 +260,12 @@ void add_train(CLI::App& app) {
   of_a_new_run(command->add_option("--config", o->config,
                                    "a config.json; else one of 0.82 million weights"));
   of_a_new_run(command->add_option("--steps", plan.steps, "how many")->check(integer_from(1)));
-  of_a_new_run(
-      command->add_option("--batch", plan.batch, "sequences in a step")->check(integer_from(1)));
+  of_a_new_run(command->add_option("--batch", plan.batch, "sequences in a step, of all ranks")
+                   ->check(integer_from(1)));
+  of_a_new_run(command
+                   ->add_option("--parts", plan.parts,
+                                "of a rank's sequences, one after the other to save memory")
+                   ->check(integer_from(1)));
   of_a_new_run(command->add_option("--context", plan.context, "bytes of a sequence")
                    ->check(integer_from(1)));
   of_a_new_run(

@@ -98,5 +98,6 @@
 #include "wick/text/stop_strings.h"
 #include "wick/text/tokenizer.h"
 #include "wick/train/corpus.h"
+#include "wick/train/data_parallel.h"
 #include "wick/train/training.h"
 #include "wick/train/training_run.h"

@@ -24,6 +24,8 @@ void bind_kernels(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 void bind_quantized(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
+/// Groups of processes.
+void bind_dist(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 void bind_images(nanobind::module_& m);
 /// max, min and median along a `dim`, which comes before bind_ops: overloads are tried in order.

@@ -21,6 +21,7 @@ NB_MODULE(_wick, m) {
   bind_files(m);
   bind_quantized(m);
   bind_optim(m);
+  bind_dist(m);
   bind_language(m);
   bind_images(m);
 }

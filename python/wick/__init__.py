@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 
 from . import _wick
-from . import array_api as array_api, functional as functional, nn as nn, optim as optim
+from . import array_api as array_api, dist as dist, functional as functional, nn as nn, optim as optim
 from ._wick import *  # noqa: F403
 from .engine import Engine as Engine, EngineText as EngineText
 from .function import Function as Function

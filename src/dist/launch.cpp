@@ -107,7 +107,12 @@ class Process {
     const std::vector<std::string> texts = environment_with(variables);
     std::vector<char*> arguments = pointers_to(command), entries = pointers_to(texts);
     const pid_t parent = getpid();
+    // A signal that comes before the program runs must not find this process's handlers.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     id_ = fork();
+    if (id_ != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
     check(id_ >= 0, ErrorCode::kIo, "launch", "cannot start rank ", rank, ": ",
           std::strerror(errno));
     if (id_ > 0) {
@@ -115,6 +120,13 @@ class Process {
       return;
     }
     setpgid(0, 0);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+      struct sigaction action {};
+      sigaction(number, nullptr, &action);
+      const bool is_nohup = number == SIGHUP && action.sa_handler == SIG_IGN;
+      if (!is_nohup) signal(number, SIG_DFL);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(128 + SIGTERM);
     const int input = open("/dev/null", O_RDONLY);

@@ -148,8 +148,9 @@ void gather(std::vector<Connection>& connections, std::vector<Entry>& entries,
     if (int64_t(greeting.world_size) != options.world_size)
       refuse(rank + " expects " + std::to_string(greeting.world_size) + " ranks, rank 0 expects " +
              std::to_string(options.world_size));
-    if (greeting.rank == 0 || greeting.rank >= greeting.world_size || connections[greeting.rank])
-      refuse("two processes are " + rank);
+    if (greeting.rank >= greeting.world_size)
+      refuse("a process is " + rank + " of " + std::to_string(greeting.world_size));
+    if (greeting.rank == 0 || connections[greeting.rank]) refuse("two processes are " + rank);
     const std::string address = connection.peer_address();
     Entry& entry = entries[greeting.rank];
     std::memcpy(entry.address, address.data(), std::min(address.size(), sizeof entry.address - 1));

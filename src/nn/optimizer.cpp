@@ -29,6 +29,18 @@ Tensor global_norm(const std::vector<Tensor>& gradients) {
   return squares ? sqrt(squares) : zeros({});
 }
 
+Tensor AdamW::load_average(const TensorSource& state, const std::string& name,
+                           const Tensor& parameter) {
+  const auto found = state.tensors.find(name);
+  check(found != state.tensors.end(), ErrorCode::kFormat, state.where, "no tensor is named \"",
+        name, "\"");
+  const Tensor value = state.load(name, parameter.device());
+  check(value.shape() == parameter.shape() && value.dtype() == parameter.dtype(),
+        ErrorCode::kFormat, state.where, "tensor \"", name, "\": expected ", describe(parameter),
+        ", got ", describe(value));
+  return value;
+}
+
 AdamW::AdamW(const NamedVars& parameters, const AdamWSettings& settings) : settings_(settings) {
   for (const auto& [name, parameter] : parameters) {
     const Tensor& p = parameter.tensor();
@@ -84,20 +96,9 @@ NamedTensors AdamW::state() const {
 }
 
 void AdamW::restore(const TensorSource& state, int64_t steps_done) {
-  const auto read = [&](const std::string& name, Var& into) {
-    const auto found = state.tensors.find(name);
-    check(found != state.tensors.end(), ErrorCode::kFormat, state.where, "no tensor is named \"",
-          name, "\"");
-    const Tensor value = state.load(name, into.tensor().device());
-    const Tensor& now = into.tensor();
-    check(value.shape() == now.shape() && value.dtype() == now.dtype(), ErrorCode::kFormat,
-          state.where, "tensor \"", name, "\": expected ", describe(now), ", got ",
-          describe(value));
-    copy_(into, value);
-  };
   for (Slot& slot : slots_) {
-    read("mean." + slot.name, slot.mean);
-    read("square." + slot.name, slot.square);
+    copy_(slot.mean, load_average(state, "mean." + slot.name, slot.mean));
+    copy_(slot.square, load_average(state, "square." + slot.name, slot.square));
   }
   steps_done_ = steps_done;
 }

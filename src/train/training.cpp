@@ -8,10 +8,12 @@
 #include "train/checksum.h"
 #include "train/scored_windows.h"
 #include "wick/abi/backend.h"
+#include "wick/base/hash.h"
 #include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
+#include "wick/ops/create.h"
 #include "wick/ops/gather.h"
 #include "wick/ops/loss.h"
 #include "wick/ops/reduce.h"
@@ -37,6 +39,7 @@ Settings settings_of(const TrainingPlan& plan) {
   s.set("valid_fraction", plan.valid_fraction);
   s.set("data_checksum", std::to_string(plan.data_checksum));
   s.set("steps", plan.steps).set("batch", plan.batch).set("context", plan.context);
+  if (plan.parts != 1) s.set("parts", plan.parts);
   s.set("rate", plan.rate).set("seed", std::to_string(plan.seed));
   s.set("beta1", plan.optimizer.beta1).set("beta2", plan.optimizer.beta2);
   s.set("eps", plan.optimizer.eps).set("weight_decay", plan.optimizer.weight_decay);
@@ -63,6 +66,7 @@ TrainingPlan plan_of(const Settings& s) {
   plan.steps = s.integer("steps", 1);
   plan.batch = s.integer("batch", 1);
   plan.context = s.integer("context", 1);
+  plan.parts = s.integer_or("parts", 1, 1);
   plan.rate = s.real("rate");
   plan.seed = digits(s, "seed");
   plan.optimizer = {.beta1 = s.real("beta1"),
@@ -96,6 +100,19 @@ std::string checksum_of(const Metadata& metadata, const TensorSource& tensors) {
   char text[17];
   std::snprintf(text, sizeof text, "%016" PRIx64, checksum.value());
   return text;
+}
+
+std::string text_of(const TrainingPlan& plan) { return to_json(settings_of(plan), -1); }
+
+/// Refuses ranks whose texts differ. subject: their name in the error.
+void require_same(const std::string& text, const char* subject, const ProcessGroup& group) {
+  Fnv1a hash;
+  hash.add(text.data(), text.size());
+  const std::vector<int64_t> all =
+      group.all_gather(Tensor::from({int64_t(hash.value())})).to_vector<int64_t>();
+  for (size_t rank = 1; rank < all.size(); rank++)
+    check(all[rank] == all[0], ErrorCode::kInvalidArgument, "train", "the ", subject, " of rank ",
+          rank, " differ from those of rank 0");
 }
 
 ParameterOptions trained_on(const Device& device) {
@@ -138,24 +155,28 @@ CosineRate TrainingPlan::schedule() const {
   return {.peak = rate, .last = 0, .warmup = std::min<int64_t>(200, steps / 9), .steps = steps};
 }
 
-void require_memory(const TrainingPlan& plan, const Device& device) {
+void require_memory(const TrainingPlan& plan, const Device& device, int ranks) {
   const DecoderConfig& c = plan.config;
-  const double tokens = double(plan.batch) * double(plan.context);
+  const int64_t of_rank = (plan.batch + ranks - 1) / ranks;
+  const int64_t at_once = (of_rank + plan.parts - 1) / plan.parts;
+  const double tokens = double(at_once) * double(plan.context);
   // Per token: ids and targets, logits and their gradient; per layer its input, the norms' outputs,
   // and the halves of the feed-forward part.
   const double of_layer = 4 * double(c.hidden_size) + 2 * double(c.intermediate_size);
   const double of_token =
       16 + 4 * (2 * double(c.vocab_size) + double(c.num_hidden_layers) * of_layer);
-  const double bytes = 16 * double(num_parameters(c)) + tokens * of_token;
+  // Weights and gradients, and this rank's share of the averages.
+  const double of_weight = 8 + 8.0 / ranks;
+  const double bytes = of_weight * double(num_parameters(c)) + tokens * of_token;
   const int64_t room = device.info().total_bytes;  // 0: unknown
   const auto gibibytes = [](double n) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f", n / (1 << 30));
     return std::string(text);
   };
-  check(room <= 0 || bytes <= double(room), ErrorCode::kOutOfMemory, "train", "steps of ",
-        plan.batch, " sequences of ", plan.context, " bytes take at least ", gibibytes(bytes),
-        " GiB on ", device, ", which has ", gibibytes(double(room)));
+  check(room <= 0 || bytes <= double(room), ErrorCode::kOutOfMemory, "train", "steps of ", at_once,
+        " sequences of ", plan.context, " bytes take at least ", gibibytes(bytes), " GiB on ",
+        device, ", which has ", gibibytes(double(room)));
 }
 
 // ---- the file
@@ -166,6 +187,7 @@ struct Training::Saved {
   std::string path;
   TrainingPlan plan;
   std::vector<std::string> architectures;
+  std::string checksum;  // of an unchecked file: its plan
   bool unchecked;
 
   explicit Saved(const std::string& path)
@@ -175,6 +197,7 @@ struct Training::Saved {
     check(text != metadata.end(), ErrorCode::kFormat, path,
           "not a training state: its metadata has no \"", kPlanKey, "\"");
     unchecked = metadata.size() == 1;
+    checksum = text->second;
     if (!unchecked) {
       const auto written = metadata.find(kChecksumKey);
       check(written != metadata.end(), ErrorCode::kFormat, path, "damaged: its metadata has no \"",
@@ -182,6 +205,7 @@ struct Training::Saved {
       const std::string computed = checksum_of(metadata, reader->source());
       check(written->second == computed, ErrorCode::kFormat, path, "damaged: its checksum is ",
             written->second, ", that of its contents ", computed);
+      checksum = computed;
       const auto list = metadata.find(kArchitecturesKey);
       check(list != metadata.end(), ErrorCode::kFormat, path, "its metadata has no \"",
             kArchitecturesKey, "\"");
@@ -205,20 +229,30 @@ struct Training::Saved {
   }
 };
 
-Training::Training(const TrainingPlan& plan, Parameters parameters)
+Training::Training(const TrainingPlan& plan, Parameters parameters, const ProcessGroup& group)
     : plan_(plan),
+      group_(group),
       parameters_(std::move(parameters)),
       decoder_(plan.config, parameters_, plan.context),
-      optimizer_(parameters_.vars(), plan.optimizer),
-      positions_(positions_from_0(plan.batch, plan.context, parameters_.options().device)) {}
+      positions_(positions_from_0(plan.batch, plan.context, parameters_.options().device)) {
+  if (group.world_size() == 1)
+    optimizer_ = std::make_unique<AdamW>(parameters_.vars(), plan.optimizer);
+  else
+    shared_optimizer_ = std::make_unique<DataParallel>(parameters_.vars(), plan.optimizer, group);
+}
 
-Training::Training(const TrainingPlan& plan, const Device& device)
-    : Training(plan, drawn(plan, device)) {}
+Training::Training(const TrainingPlan& plan, const Device& device, const ProcessGroup& group)
+    : Training(plan, (require_same(text_of(plan), "plans or texts", group), drawn(plan, device)),
+               group) {}
 
-Training::Training(const std::string& path, const Device& device) : Training(Saved(path), device) {}
+Training::Training(const std::string& path, const Device& device, const ProcessGroup& group)
+    : Training(Saved(path), device, group) {}
 
-Training::Training(const Saved& saved, const Device& device)
-    : Training(saved.plan, Parameters(saved.source("parameter."), trained_on(device))) {
+Training::Training(const Saved& saved, const Device& device, const ProcessGroup& group)
+    : Training(saved.plan,
+               (require_same(saved.checksum, "files", group),
+                Parameters(saved.source("parameter."), trained_on(device))),
+               group) {
   architectures_ = saved.architectures;
   unchecked_ = saved.unchecked;
   history_.train = saved.list<float>("train_loss");
@@ -227,7 +261,11 @@ Training::Training(const Saved& saved, const Device& device)
   check(steps.size() == losses.size(), ErrorCode::kFormat, saved.path,
         "\"held_out_steps\" and \"held_out_loss\" differ in length");
   for (size_t i = 0; i < steps.size(); i++) history_.held_out.push_back({steps[i], losses[i]});
-  optimizer_.restore(saved.source("optimizer."), int64_t(history_.train.size()));
+  const auto steps_done = int64_t(history_.train.size());
+  if (optimizer_)
+    optimizer_->restore(saved.source("optimizer."), steps_done);
+  else
+    shared_optimizer_->restore(saved.source("optimizer."), steps_done);
 }
 
 void Training::save(const std::string& folder) {
@@ -238,7 +276,9 @@ void Training::save(const std::string& folder) {
     model[name] = parameter.tensor();
     all["parameter." + name] = parameter.tensor();
   }
-  for (const auto& [name, tensor] : optimizer_.state()) all["optimizer." + name] = tensor;
+  const NamedTensors averages = optimizer_ ? optimizer_->state() : shared_optimizer_->state();
+  if (group_.rank() > 0) return;
+  for (const auto& [name, tensor] : averages) all["optimizer." + name] = tensor;
   std::vector<int64_t> steps;
   std::vector<double> losses;
   for (const LossHistory::HeldOut& point : history_.held_out) {
@@ -250,8 +290,7 @@ void Training::save(const std::string& folder) {
   all["held_out_loss"] = Tensor::from(losses);
   Settings architectures;
   architectures.set("architectures", Setting::List(architectures_.begin(), architectures_.end()));
-  Metadata metadata = {{kPlanKey, to_json(settings_of(plan_), -1)},
-                       {kArchitecturesKey, to_json(architectures, -1)}};
+  Metadata metadata = {{kPlanKey, text_of(plan_)}, {kArchitecturesKey, to_json(architectures, -1)}};
   const TensorSource state = source_of(all, "train");
   metadata[kChecksumKey] = checksum_of(metadata, state);
   save_safetensors_from(folder + "/" + kTrainingFile, state, metadata);
@@ -263,13 +302,11 @@ void Training::save(const std::string& folder) {
 }
 
 std::vector<FileSize> Training::files(const std::string& folder) const {
-  int64_t weights = 0, averages = 0;
+  int64_t weights = 0;
   for (const auto& [name, parameter] : parameters_.vars())
     weights += bytes_of(DType::kF32, parameter.tensor().numel());
-  for (const auto& [name, tensor] : optimizer_.state())
-    averages += bytes_of(tensor.dtype(), tensor.numel());
   const int64_t losses = plan_.steps * int64_t(sizeof(float));
-  return {{folder + "/" + kTrainingFile, weights + averages + losses},
+  return {{folder + "/" + kTrainingFile, 3 * weights + losses},  // and two averages of each weight
           {folder + "/" + kModelFile, weights},
           {folder + "/" + kTokenizerFile},
           {folder + "/" + kConfigFile}};
@@ -277,16 +314,52 @@ std::vector<FileSize> Training::files(const std::string& folder) const {
 
 // ---- steps
 
+std::string Training::architecture() const {
+  const std::string of_device = decoder_.options().device.info().architecture;
+  return group_.world_size() == 1
+             ? of_device
+             : of_device + " in " + std::to_string(group_.world_size()) + " ranks";
+}
+
+Tensor Training::loss_of_rows(const Tensor& ids, const Tensor& targets, int64_t first,
+                              int64_t count) const {
+  const int64_t t = plan_.context;
+  const Tensor logits =
+      decoder_.forward(narrow(ids, 0, first, count), narrow(positions_, 0, 0, count));
+  const Tensor rows = reshape(logits, {count * t, plan_.config.vocab_size});
+  const Tensor of_rows = narrow(targets, 0, first * t, count * t);
+  if (count == plan_.batch) return cross_entropy(rows, of_rows);
+  // Divided by the same number in every part, so that all gradients are rounded alike.
+  return cross_entropy(rows, of_rows, {.reduction = Reduction::kSum}) / double(plan_.batch * t);
+}
+
 void Training::step(const Tensor& ids, const Tensor& targets) {
-  const std::string architecture = decoder_.options().device.info().architecture;
-  if (std::find(architectures_.begin(), architectures_.end(), architecture) == architectures_.end())
-    architectures_.push_back(architecture);
-  const Tensor logits = decoder_.forward(ids, positions_);  // [B, T, V]
-  const Tensor loss = cross_entropy(
-      reshape(logits, {plan_.batch * plan_.context, plan_.config.vocab_size}), targets);
-  backward(loss);
-  optimizer_.step(plan_.schedule().at(steps_done()));
-  pending_.push_back(loss.detach());
+  if (const std::string here = architecture();
+      std::find(architectures_.begin(), architectures_.end(), here) == architectures_.end())
+    architectures_.push_back(here);
+  const int64_t ranks = group_.world_size(), rank = group_.rank();
+  const int64_t begin = plan_.batch * rank / ranks;
+  const int64_t rows = plan_.batch * (rank + 1) / ranks - begin;
+  const int64_t parts = std::max<int64_t>(1, std::min(plan_.parts, rows));
+  Tensor total;
+  for (int64_t part = 0; part < parts; part++) {
+    const int64_t first = rows * part / parts, count = rows * (part + 1) / parts - first;
+    const Tensor loss = count > 0 ? loss_of_rows(ids, targets, begin + first, count) : Tensor();
+    if (shared_optimizer_ && part == parts - 1)
+      shared_optimizer_->backward(loss);
+    else
+      backward(loss);
+    if (loss) total = total ? total + loss.detach() : loss.detach();
+  }
+  const double rate = plan_.schedule().at(steps_done());
+  if (optimizer_) {
+    optimizer_->step(rate);
+    pending_.push_back(total);
+    return;
+  }
+  shared_optimizer_->step(rate);
+  const NoGrad off;
+  pending_.push_back(group_.all_reduce(total ? total : zeros({}, {.device = ids.device()})));
 }
 
 void Training::settle() {
@@ -305,7 +378,9 @@ double Training::loss_of(const std::vector<std::string>& texts) const {
   const int64_t t = plan_.context;
   const ScoredWindows windows = windows_of(texts, t);
   double total = 0;
-  for (int64_t from = 0; from < windows.count; from += plan_.batch) {
+  // The ranks take turns at batches.
+  const int64_t stride = plan_.batch * group_.world_size();
+  for (int64_t from = plan_.batch * group_.rank(); from < windows.count; from += stride) {
     const int64_t n = std::min(plan_.batch, windows.count - from);
     const auto part = [&](const auto& values, const Shape& shape) {
       return Tensor::from(std::span(values).subspan(size_t(from * t), size_t(n * t)), shape,
@@ -316,6 +391,7 @@ double Training::loss_of(const std::vector<std::string>& texts) const {
                                     part(windows.targets, {n * t, 1}));
     total -= double(sum(of_target * part(windows.scored, {n * t, 1})).item<float>());
   }
+  total = group_.all_reduce(Tensor::from({total})).item<double>();
   return total / double(windows.bytes);
 }
 

@@ -33,16 +33,16 @@ void require_enough(const Corpus& corpus, const TrainingPlan& plan) {
   const ByteBatches tried(corpus, plan.batch, plan.context, plan.seed);
 }
 
-void warn_of_other_bytes(const Training& training, const Device& device, const std::string& file,
+void warn_of_other_bytes(const Training& training, const std::string& file,
                          const WarningHook& warn) {
   if (!warn) return;
-  const std::string here = device.info().architecture;
+  const std::string here = training.architecture();
   if (training.unchecked())
     warn(file + ": written by an older wick, without a checksum: damage is not noticed");
   for (const std::string& there : training.architectures())
     if (there != here)
-      warn(file + ": steps were computed on " + there + ", this device is " + here +
-           ": it rounds differently, so the model will differ in its bytes from that of an "
+      warn(file + ": steps were computed on " + there + ", this run is on " + here +
+           ", which rounds differently, so the model will differ in its bytes from that of an "
            "uninterrupted run");
 }
 
@@ -77,29 +77,32 @@ TrainingRun& TrainingRun::operator=(TrainingRun&&) noexcept = default;
 TrainingRun::~TrainingRun() = default;
 
 TrainingRun TrainingRun::start(TrainingPlan plan, const std::string& folder, const Device& device,
-                               const WarningHook& warn) {
+                               const WarningHook& warn, const ProcessGroup& group) {
   const auto require = [](bool good, const char* reason) {
     check(good, ErrorCode::kInvalidArgument, "train", reason);
   };
   require(!plan.data.empty(), "expected a file or folder of text in plan.data, got none");
   require(!folder.empty(), "expected a folder for the model, got an empty path");
-  require(plan.steps >= 1 && plan.batch >= 1 && plan.context >= 1,
-          "expected steps, batch and context of at least 1");
+  require(plan.steps >= 1 && plan.batch >= 1 && plan.context >= 1 && plan.parts >= 1,
+          "expected steps, batch, context and parts of at least 1");
   require_byte_model(plan.config, plan.context, "train");
   plan.config.dtype = DType::kF32;
   if (plan.rate == 0) plan.rate = 1.0 / double(plan.config.hidden_size);
-  require_no_model(folder);
-  require_memory(plan, device);
+  const bool writes = group.rank() == 0;
+  if (writes) require_no_model(folder);
+  require_memory(plan, device, group.world_size());
   auto state = std::make_unique<State>();
   state->folder = folder;
   state->corpus = read_corpus(plan.data, plan.valid_fraction);
   plan.data_checksum = state->corpus.checksum;
   for (std::string& path : plan.data) path = absolute_path(path);
   require_enough(state->corpus, plan);
-  make_folder(folder);
-  state->lock.emplace(folder, warn);
-  require_no_model(folder);  // one that another run has saved since
-  state->training.emplace(plan, device);
+  if (writes) {
+    make_folder(folder);
+    state->lock.emplace(folder, warn);
+    require_no_model(folder);  // one that another run has saved since
+  }
+  state->training.emplace(plan, device, group);
   return TrainingRun(std::move(state));
 }
 
@@ -111,15 +114,18 @@ TrainingRun TrainingRun::resume(const std::string& saved, const Device& device,
   const std::string& folder = state->folder = options.folder.empty() ? saved : options.folder;
   std::error_code error;
   const bool in_place = std::filesystem::equivalent(saved, folder, error);
-  if (!in_place) {
-    require_no_model(folder);
-    make_folder(folder);
+  if (options.group.rank() == 0) {
+    if (!in_place) {
+      require_no_model(folder);
+      make_folder(folder);
+    }
+    // Before the file is read, which another run may be about to replace.
+    state->lock.emplace(folder, options.warn);
+    if (!in_place) require_no_model(folder);
   }
-  // Before the file is read, which another run may be about to replace.
-  state->lock.emplace(folder, options.warn);
-  if (!in_place) require_no_model(folder);
-  const Training& training = state->training.emplace(file, device);
-  warn_of_other_bytes(training, device, file, options.warn);
+  options.group.barrier();  // for the lock
+  const Training& training = state->training.emplace(file, device, options.group);
+  if (options.group.rank() == 0) warn_of_other_bytes(training, file, options.warn);
   const TrainingPlan& plan = training.plan();
   state->corpus = read_corpus(options.data.empty() ? plan.data : options.data, plan.valid_fraction);
   check(state->corpus.checksum == plan.data_checksum, ErrorCode::kInvalidArgument, saved,
@@ -138,7 +144,12 @@ bool TrainingRun::train(const TrainingHooks& hooks) {
   const Device device = training.decoder().options().device;
   const ByteBatches batches(state_->corpus, plan.batch, plan.context, plan.seed);
   const int64_t every = std::max<int64_t>(1, plan.steps / kValidations);
-  const auto stopped = [&] { return hooks.stop && hooks.stop(); };
+  // Whether it is true on one rank or more.
+  const auto agree = [&](bool here) {
+    return training.group().all_reduce(Tensor::from({here}), ReduceOp::kMax).item<bool>();
+  };
+  const auto stopped = [&] { return agree(hooks.stop && hooks.stop()); };
+  const bool decides = training.group().rank() == 0;
   Checkpoints checkpoints(hooks.checkpoint_every, hooks.checkpoint_minutes);
   for (bool stop = stopped(); !stop && training.steps_done() < plan.steps; stop = stopped()) {
     const ByteBatch batch = batches.at(training.steps_done(), device);
@@ -149,7 +160,7 @@ bool TrainingRun::train(const TrainingHooks& hooks) {
       training.validate(state_->corpus.held_out);
       if (hooks.on_validation) hooks.on_validation(training.history().held_out.back());
     }
-    if (done < plan.steps && checkpoints.due(done)) {
+    if (done < plan.steps && agree(decides && checkpoints.due(done))) {
       save();
       checkpoints.saved();
     }

@@ -43,6 +43,9 @@ class WICK_API AdamW {
   NamedTensors state() const;
   /// Restores a state(). Errors: kFormat if a tensor is missing or has another shape or dtype.
   void restore(const TensorSource& state, int64_t steps_done);
+  /// A running average in a state(). Errors: as restore.
+  static Tensor load_average(const TensorSource& state, const std::string& name,
+                             const Tensor& parameter);
 
  private:
   struct Slot {

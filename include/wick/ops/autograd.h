@@ -1,6 +1,7 @@
 // Reverse-mode differentiation: wick records the ops on tensors that derive from a Var, and
 // backward walks the record.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "wick/core/var.h"
@@ -24,6 +25,22 @@ WICK_API void backward(const Tensor& y, const BackwardOptions& options = {});
 /// alone.
 WICK_API std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,
                                   const BackwardOptions& options = {});
+
+/// During its lifetime, calls a function for each Var as soon as a backward of this thread has
+/// added the Var's whole gradient: before the gradients of values that were computed earlier.
+class WICK_API GradientWatch {
+ public:
+  /// Called with a Var's tensor().node().
+  using Function = std::function<void(const AutogradNode& var)>;
+  explicit GradientWatch(Function function);
+  ~GradientWatch();
+  GradientWatch(const GradientWatch&) = delete;
+  GradientWatch& operator=(const GradientWatch&) = delete;
+
+ private:
+  Function function_;
+  const Function* before_;
+};
 
 /// Disables recording for ops of this thread during its lifetime.
 class WICK_API NoGrad {

@@ -18,6 +18,7 @@ struct ResumeOptions {
   std::string folder = {};             // to save in; empty: the folder resumed from
   std::vector<std::string> data = {};  // where the texts are now; empty: plan().data
   WarningHook warn = {};
+  ProcessGroup group = {};
 };
 
 struct TrainingHooks {
@@ -25,14 +26,19 @@ struct TrainingHooks {
   std::function<void(Training&)> on_step = {};
   /// Called when the held-out loss has been computed.
   std::function<void(const LossHistory::HeldOut&)> on_validation = {};
-  /// Asked before the first step and after each; true ends the run, which can be resumed.
+  /// Asked before the first step and after each; true, on one rank or more, ends the run, which
+  /// can be resumed.
   std::function<bool()> stop = {};
   int64_t checkpoint_every = 0;    // steps between saves; 0: by time alone
-  double checkpoint_minutes = 10;  // minutes between saves; 0: by steps alone
+  double checkpoint_minutes = 10;  // minutes between saves; 0: by steps alone. Rank 0's counts
 };
 
 /// A Training with its texts and a lock on its folder. A resumed run ends with the model that an
-/// uninterrupted one would have produced, byte for byte, if all steps run on one architecture.
+/// uninterrupted one would have produced, byte for byte, if all steps run on one architecture in
+/// one number of ranks.
+///
+/// The ranks of a group call the same functions with the same arguments: all read the texts, and
+/// the file of a resumed run; rank 0 alone locks the folder and writes.
 class WICK_API TrainingRun {
  public:
   /// Starts a run, and makes the folder if it is missing. Completes `plan`: rate 0, data_checksum,
@@ -41,7 +47,7 @@ class WICK_API TrainingRun {
   /// texts (read_corpus, ByteBatches), or for a config that require_byte_model refuses;
   /// kOutOfMemory; kIo.
   static TrainingRun start(TrainingPlan plan, const std::string& folder, const Device& device,
-                           const WarningHook& warn = {});
+                           const WarningHook& warn = {}, const ProcessGroup& group = {});
   /// Resumes the run that was saved in a folder. Warns if it cannot promise the bytes of an
   /// uninterrupted run.
   /// Errors: kInvalidArgument if there is nothing to resume, if the texts have changed, if

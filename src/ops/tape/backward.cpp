@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
 #include "core/work_gate.h"
@@ -9,6 +10,9 @@
 
 namespace wick {
 namespace {
+
+/// The function of this thread's innermost GradientWatch.
+thread_local const GradientWatch::Function* watch = nullptr;
 
 /// All nodes that y depends on, oldest first.
 std::vector<TapeNode*> history(TapeNode* y) {
@@ -49,6 +53,7 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
   const std::vector<TapeNode*> nodes = history(root.get());
   struct Progress {
     bool needed = false;
+    int64_t uses = 0;  // as inputs of nodes whose rule has not run
     Tensor gradient;
   };
   std::unordered_map<TapeNode*, Progress> progress;
@@ -57,19 +62,32 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
     for (const TapeNode::Input& in : node->inputs)
       needed = needed || (in.node && progress[in.node.get()].needed);
     progress[node].needed = needed;
+    for (const TapeNode::Input& in : node->inputs)
+      if (in.node) progress[in.node.get()].uses++;
   }
+  // A Var is older than all that depends on it, but need not wait for the others' turn.
+  const auto release_inputs = [&](const TapeNode* node) {
+    for (const TapeNode::Input& in : node->inputs) {
+      if (!in.node) continue;
+      Progress& input = progress[in.node.get()];
+      if (--input.uses > 0 || in.node->rule || !input.gradient || !is_target(in.node.get()))
+        continue;
+      arrive(in.node.get(), input.gradient);
+      input.gradient = {};
+    }
+  };
   const RecordScope scope(options.create_graph);
   progress[root.get()].gradient =
       options.seed ? options.seed : full(y.shape(), 1, {.dtype = y.dtype(), .device = y.device()});
   std::vector<Tensor> gradients;
   std::vector<bool> wanted;
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    TapeNode* node = *it;
+  const auto propagate = [&](TapeNode* node) {
     Progress& here = progress[node];
-    if (!here.needed || !here.gradient) continue;
+    if (!here.needed || !here.gradient) return;
     const Tensor gradient = std::move(here.gradient);
+    here.gradient = {};
     if (is_target(node)) arrive(node, gradient);
-    if (!node->rule) continue;
+    if (!node->rule) return;
     const size_t count = node->inputs.size();
     gradients.assign(count, {});
     wanted.assign(count, false);
@@ -78,7 +96,7 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
       wanted[i] = node->inputs[i].node && progress[node->inputs[i].node.get()].needed;
       any = any || wanted[i];
     }
-    if (!any) continue;
+    if (!any) return;
     node->rule(RuleContext(*node, gradient, wanted), gradients);
     for (size_t i = 0; i < count; i++) {
       if (!wanted[i] || !gradients[i]) continue;
@@ -87,6 +105,11 @@ void walk(const char* who, const Tensor& y, const BackwardOptions& options, IsTa
       Tensor& sum = progress[node->inputs[i].node.get()].gradient;
       sum = accumulate(std::move(sum), gradients[i]);
     }
+    gradients.clear();  // else a Var's gradient has two owners
+  };
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    propagate(*it);
+    release_inputs(*it);
   }
 }
 
@@ -98,10 +121,16 @@ void Leaf::add(const Tensor& more) {
   gradient_ = accumulate(std::move(gradient_), more);
 }
 
+GradientWatch::GradientWatch(Function function)
+    : function_(std::move(function)), before_(std::exchange(watch, &function_)) {}
+GradientWatch::~GradientWatch() { watch = before_; }
+
 void backward(const Tensor& y, const BackwardOptions& options) {
   const auto is_leaf = [](TapeNode* node) { return !node->rule; };
-  walk("backward", y, options, is_leaf,
-       [](TapeNode* node, const Tensor& gradient) { static_cast<Leaf*>(node)->add(gradient); });
+  walk("backward", y, options, is_leaf, [&](TapeNode* node, const Tensor& gradient) {
+    static_cast<Leaf*>(node)->add(gradient);
+    if (watch && *watch) (*watch)(*node);
+  });
 }
 
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& inputs,

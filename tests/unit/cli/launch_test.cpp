@@ -59,10 +59,13 @@ TEST(Launch, KillsRanksThatIgnoreTheEnd) {
 }
 
 TEST(Launch, InterruptsTheRanks) {
-  const Outcome outcome =
-      run("launch -n 2 --plain sh -c 'trap \"echo ended; exit 0\" TERM; "
-          "[ $RANK != 0 ] || kill -INT $PPID; while sleep 0.1; do :; done'",
-          "exec");
+  const Folder folder;
+  // Rank 0 sends the signal once rank 1 awaits it.
+  const std::string script = folder.write(
+      "rank.sh", "trap 'echo ended; exit 0' TERM\ncd " + folder.path() +
+                     "\nif [ $RANK = 0 ]; then while ! [ -f there ]; do sleep 0.01; done; "
+                     "kill -INT $PPID; else touch there; fi\nwhile sleep 0.1; do :; done\n");
+  const Outcome outcome = run("launch -n 2 --plain sh " + script, "exec");
   EXPECT_EQ(outcome.code, 130) << outcome.err;
   EXPECT_EQ(outcome.out, "ended\nended\n");
 }

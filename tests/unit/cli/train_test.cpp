@@ -308,8 +308,8 @@ TEST(Train, ResumedOnAnotherInstructionSetItSaysThatTheBytesDiffer) {
   const Outcome other = run(resume + "emu:32");
   EXPECT_EQ(other.code, 0) << other.err;
   EXPECT_TRUE(contains(other.err,
-                       "m/training.safetensors: steps were computed on x86-64-v2, this device is "
-                       "wave32: "))
+                       "m/training.safetensors: steps were computed on x86-64-v2, this run is on "
+                       "wave32, which rounds differently"))
       << other.err;
 }
 

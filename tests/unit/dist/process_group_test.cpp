@@ -195,6 +195,26 @@ TEST(ProcessGroup, MessagesOfLaterCallsWait) {
   });
 }
 
+#ifdef WICK_TEST_EMU
+TEST(ProcessGroup, TensorsOfOtherDevicesGoThroughTheHost) {
+  const Device device = Device::parse("emu:32");
+  expect_ranks(2, [&](ProcessGroup& group) {
+    const Tensor x = values_of(group.rank(), 6, DType::kF32).to(device);
+    const Tensor sum = group.all_reduce(x);
+    EXPECT_EQ(sum.device(), device);
+    EXPECT_EQ(bytes_in(sum), bytes_in(values_of(0, 6, DType::kF32) + values_of(1, 6, DType::kF32)));
+    EXPECT_EQ(group.all_gather(x).device(), device);
+    EXPECT_EQ(group.reduce_scatter(x).device(), device);
+    EXPECT_EQ(group.all_to_all(x).device(), device);
+    EXPECT_EQ(group.broadcast(x).device(), device);
+    if (group.rank() == 0)
+      group.send(x, 1);
+    else
+      EXPECT_EQ(group.recv({6}, {.device = device}, 0).device(), device);
+  });
+}
+#endif
+
 // ---- gradients
 
 /// The tensor that each rank multiplies its result with, so that gradients differ.

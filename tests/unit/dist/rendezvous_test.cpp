@@ -76,23 +76,73 @@ TEST(Rendezvous, StrangersAreClosedAndTheRanksMeet) {
   for (const std::string& failure : failures) EXPECT_EQ(failure, "");
 }
 
+/// A connection to rank 0 that has greeted it as another rank.
+dist::Connection greeted(int port, uint32_t rank, uint32_t world_size) {
+  const auto until = dist::Clock::now() + kSoon;
+  dist::Connection connection = dist::Connection::to("127.0.0.1", port, until);
+  const struct {
+    char mark[8] = {'w', 'i', 'c', 'k', 'd', 'i', 's', 't'};
+    uint32_t version = 1, world_size, rank, port = 1;
+    uint64_t session = 0;
+  } greeting{.world_size = world_size, .rank = rank};
+  EXPECT_TRUE(connection.write_all(&greeting, sizeof greeting, until));
+  return connection;
+}
+
 TEST(Rendezvous, NamesARankThatDiesBeforeAllHaveMet) {
   const int port = free_port();
   const auto failures = run_threads(2, [&](int thread) {
-    if (thread == 0) {
+    if (thread == 0)
       ProcessGroup::join(options_of(0, 3, port));
-      return;
-    }
-    const auto until = dist::Clock::now() + kSoon;
-    dist::Connection rank = dist::Connection::to("127.0.0.1", port, until);
-    struct {
-      char mark[8] = {'w', 'i', 'c', 'k', 'd', 'i', 's', 't'};
-      uint32_t version = 1, world_size = 3, rank = 2, port = 1;
-      uint64_t session = 0;
-    } greeting;
-    ASSERT_TRUE(rank.write_all(&greeting, sizeof greeting, until));
+    else
+      greeted(port, 2, 3);
   });
   EXPECT_EQ(failures[0], "input/output error: dist: rank 2 has died");
+}
+
+TEST(Rendezvous, BytesThatAreNoMessageAreAnError) {
+  constexpr size_t kWelcome = 128 + 2 * 64, kHeader = 128;
+  struct {
+    std::string bytes;
+    const char* error;
+  } const cases[] = {
+      {std::string(kHeader, 'x'),
+       "input/output error: barrier: rank 1 sent bytes that are no message"},
+      {std::string(kHeader - 1, 'x'), "input/output error: barrier: rank 1 has died"},  // short
+      {"", "input/output error: barrier: rank 1 has died"},
+  };
+  for (const auto& [bytes, error] : cases) {
+    const int port = free_port();
+    const auto failures = run_threads(2, [&](int thread) {
+      if (thread == 0) {
+        ProcessGroup::join(options_of(0, 2, port));
+        return;
+      }
+      const auto until = dist::Clock::now() + kSoon;
+      dist::Connection rank = greeted(port, 1, 2);
+      char welcome[kWelcome];
+      ASSERT_TRUE(rank.read_all(welcome, sizeof welcome, until));
+      ASSERT_TRUE(rank.write_all(bytes.data(), bytes.size(), until));
+    });
+    EXPECT_EQ(failures[0], error);
+  }
+}
+
+TEST(Rendezvous, GreetingsWithRanksOutOfRangeAreAnError) {
+  for (const uint32_t rank : {0u, 2u, 4'000'000'000u}) {
+    const int port = free_port();
+    const auto failures = run_threads(2, [&](int thread) {
+      if (thread == 0) {
+        ProcessGroup::join(options_of(0, 2, port));
+        return;
+      }
+      dist::Connection connection = greeted(port, rank, 2);
+      char header[128];
+      EXPECT_TRUE(connection.read_all(header, sizeof header, dist::Clock::now() + kSoon));
+    });
+    EXPECT_TRUE(has(failures[0], "invalid argument: dist: ")) << failures[0];
+    EXPECT_TRUE(has(failures[0], "rank " + std::to_string(rank))) << failures[0];
+  }
 }
 
 TEST(Rendezvous, AnotherServiceAtThePortIsAnError) {

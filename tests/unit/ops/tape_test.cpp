@@ -31,6 +31,26 @@ TEST(Backward, AddsToWhatIsThereUntilItIsZeroed) {
   EXPECT_EQ(grad_of(x), (Values{5, 5}));
 }
 
+TEST(Backward, ReportsEachVarOnceItsGradientIsComplete) {
+  const Var early = var({2}), late = var({3}), twice = var({5});
+  const Tensor product = (early * early) * twice.tensor() * late.tensor();
+  const Tensor y = product + twice * 2;  // computed after the product
+  std::vector<std::pair<const AutogradNode*, Values>> reported;
+  {
+    const GradientWatch watch([&](const AutogradNode& node) {
+      for (const Var& v : {early, late, twice})
+        if (v.tensor().node().get() == &node) reported.emplace_back(&node, grad_of(v));
+      EXPECT_EQ(bool(early.grad()), reported.size() == 3);
+    });
+    backward(sum(y));
+  }
+  backward(sum(y));  // no longer watched
+  const decltype(reported) expected = {{late.tensor().node().get(), {20}},
+                                       {twice.tensor().node().get(), {14}},
+                                       {early.tensor().node().get(), {60}}};
+  EXPECT_EQ(reported, expected);
+}
+
 TEST(Backward, AddsUpTheUsesOfAVar) {
   const Var x = var({2});
   const Tensor y = x * x + x * 3 + x.tensor();
