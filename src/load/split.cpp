@@ -97,7 +97,9 @@ std::vector<int64_t> fitting_layers(const Sizes& sizes) {
   const size_t middle = size_t(cpu - devices.begin());
   int64_t begin = 0, end = layers;  // the layers that no device has yet
   const auto fits = [&](const Device& device, int64_t from, int64_t to) {
-    return sizes.of(device, from, to) <= device.memory().free_bytes;
+    // Of the rest, the allocator rounds sizes up and libraries take some.
+    const int64_t free = device.memory().free_bytes;
+    return sizes.of(device, from, to) <= free - free / 32;
   };
   for (size_t i = 0; i < middle; i++) {
     int64_t to = end;
@@ -116,10 +118,11 @@ std::vector<int64_t> fitting_layers(const Sizes& sizes) {
   return counts;
 }
 
-/// The devices to spread layers over: without the CPU if another one shares its memory.
+/// The devices to spread layers over: without the CPU if another one shares its memory. Emulators,
+/// which do so too, stand for cards.
 std::vector<Device> separate(std::vector<Device> devices) {
   const bool shares = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
-    return !device.is_cpu() && device.info().integrated != 0;
+    return !device.is_cpu() && !device.is_emulated() && device.info().integrated != 0;
   });
   if (shares) std::erase_if(devices, [](const Device& device) { return device.is_cpu(); });
   return devices;
