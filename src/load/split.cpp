@@ -227,14 +227,21 @@ Placement placement_of(const std::string& path, const ModelConfig& config,
   return placement_on(spread(devices, split.layers), split.cpu_experts);
 }
 
+std::vector<std::string> Placement::tensors_on(const Device& device,
+                                               const TensorSource& tensors) const {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : tensors.tensors) {
+    const bool is_tied_output = name == kEmbedding && has_tied_output(tensors) && last == device;
+    if (device_of(name) == device || is_tied_output) names.push_back(name);
+  }
+  return names;
+}
+
 int64_t weight_bytes(const Placement& placement, const TensorSource& tensors, DType dtype,
                      const Device& device) {
   int64_t bytes = 0;
-  for (const auto& [name, info] : tensors.tensors) {
-    const bool is_copied = name == kEmbedding && has_tied_output(tensors) &&
-                           placement.last != placement.first && placement.last == device;
-    if (placement.device_of(name) == device || is_copied) bytes += bytes_on(device, info, dtype);
-  }
+  for (const std::string& name : placement.tensors_on(device, tensors))
+    bytes += bytes_on(device, tensors.tensors.at(name), dtype);
   return bytes;
 }
 
@@ -261,10 +268,11 @@ std::string text_of(const Placement& placement, const TensorSource& tensors,
           std::to_string(std::min(placement.cpu_experts, int64_t(placement.layers.size())) - 1) +
           ",";
     int64_t of_weights = 0;
-    for (const auto& [name, info] : tensors.tensors)
-      if (placement.device_of(name) == device)
-        of_weights +=
-            bytes_of(Parameters::kept_dtype(info, model.options().dtype), numel(info.shape));
+    for (const std::string& name : placement.tensors_on(device, tensors)) {
+      const TensorInfo& info = tensors.tensors.at(name);
+      of_weights +=
+          bytes_of(Parameters::kept_dtype(info, model.options().dtype), numel(info.shape));
+    }
     text += " " + size_text(double(of_weights)) + " of weights";
     if (of_cache > 0) text += ", " + size_text(double(of_cache)) + " of cache";
   }
