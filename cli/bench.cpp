@@ -72,8 +72,12 @@ struct Limits {
 Limits measure_limits(const TensorOptions& options) {
   const Device& device = options.device;
   constexpr int64_t kMin = int64_t{1} << 26, kMax = int64_t{1} << 31;  // bytes; no cache's size
-  const double room = 0.2 * double(device.info().total_bytes);
-  const int64_t most = room > 0 ? std::clamp(int64_t(room), kMin, kMax) : kMin;
+  const Device::Memory memory = device.memory();
+  const double room = std::min(0.2 * double(memory.total_bytes), 0.5 * double(memory.free_bytes));
+  const int64_t most = room > 0 ? std::min(int64_t(room), kMax) : kMin;
+  const int64_t least = std::min(kMin, most);
+  int64_t side = 8192;  // of the largest matrices
+  while (side > 256 && room > 0 && 3 * bytes_of(options.dtype, side * side) > most) side /= 2;
   const auto bytes_summed = [&](int64_t bytes) {
     const Tensor x = zeros({bytes / 4}, {.dtype = DType::kF32, .device = device});
     return seconds_of(device, [&] { sum(x); });
@@ -89,9 +93,9 @@ Limits measure_limits(const TensorOptions& options) {
   };
   const auto same = [](int64_t bytes) { return double(bytes); };
   const auto flop = [](int64_t n) { return 2 * std::pow(double(n), 3); };
-  return {.bandwidth = std::max(best_rate(kMin, most, bytes_summed, same),
-                                best_rate(kMin, most, bytes_copied, same)),
-          .products = best_rate(256, 8192, multiplied, flop)};
+  return {.bandwidth = std::max(best_rate(least, most, bytes_summed, same),
+                                best_rate(least, most, bytes_copied, same)),
+          .products = best_rate(256, side, multiplied, flop)};
 }
 
 // ---- the tests

@@ -145,7 +145,9 @@ void talk(const LanguageModel& model, Chat& chat, const Options& options, Images
       if (!terminal && InterruptWatch::asked()) throw Interrupted();
     } catch (const Error& error) {
       // On a terminal the user can ask less and go on.
-      if (!terminal || error.code() != ErrorCode::kOutOfRange) throw;
+      const bool asks_too_much =
+          error.code() == ErrorCode::kOutOfRange || error.code() == ErrorCode::kOutOfMemory;
+      if (!terminal || !asks_too_much) throw;
       std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
     }
   }

@@ -305,6 +305,8 @@ def load(path: str | PathLike[str], device: Device | str | Sequence[Device | str
     family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory; as wick.download.
     """
     devices = [] if device is None else [device] if isinstance(device, (Device, str)) else list(device)
+    if isinstance(split, str) and split != "auto":
+        raise ValueError(f'split: expected "auto" or a number of layers for each device, got {split!r}')
     layers = [] if split is None or split == "auto" else list(split)
     experts = _MAX_LAYERS if cpu_experts is True else int(cpu_experts)
     # Of several devices, the CPU has the most room for a file of the hub.

@@ -1,6 +1,7 @@
 #include "core/allocator.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -14,6 +15,8 @@ constexpr int64_t kSmall = int64_t{1} << 20;  // such blocks share segments of k
 constexpr int64_t kSmallSegment = int64_t{2} << 20;
 constexpr int64_t kMedium = int64_t{10} << 20;  // such blocks share segments of kMediumSegment
 constexpr int64_t kMediumSegment = int64_t{20} << 20;
+
+const char* const kBeyondLimit = "WICK_MEMORY_LIMIT allows no more";
 
 int64_t segment_bytes(int64_t bytes) {
   if (bytes <= kSmall) return kSmallSegment;
@@ -52,7 +55,7 @@ CachingAllocator::~CachingAllocator() {
 Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
   *data = nullptr;
   if (bytes == 0) return {};
-  if (plain_) return backend_.alloc(device_, bytes, data);
+  if (plain_) return allocate_plain(bytes, data);
   if (bytes > INT64_MAX - kMediumSegment)
     return {StatusCode::kOutOfMemory, "more bytes than there are addresses"};
   bytes = round_up(bytes, kGranule);
@@ -88,8 +91,14 @@ Status CachingAllocator::allocate(int64_t bytes, void* stream, void** data) {
 
 void CachingAllocator::release(void* data) {
   if (!data) return;
-  if (plain_) return backend_.free(device_, data);
   const std::lock_guard lock(mutex_);
+  if (plain_) {
+    const auto found = plain_bytes_.find(data);
+    statistics_.used_bytes -= found->second;
+    statistics_.reserved_bytes -= found->second;
+    plain_bytes_.erase(found);
+    return backend_.free(device_, data);
+  }
   const auto found = out_.find(data);
   Block* block = found->second;
   block->out_node = out_.extract(found);
@@ -223,6 +232,28 @@ CachingAllocator::Statistics CachingAllocator::statistics() const {
   return statistics_;
 }
 
+Status CachingAllocator::allocate_plain(int64_t bytes, void** data) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_ - statistics_.used_bytes) return {StatusCode::kOutOfMemory, kBeyondLimit};
+  if (const Status status = backend_.alloc(device_, bytes, data); !status.ok()) return status;
+  plain_bytes_[*data] = bytes;
+  statistics_.used_bytes += bytes;
+  statistics_.reserved_bytes += bytes;
+  statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+  return {};
+}
+
+std::vector<int64_t> CachingAllocator::largest(size_t count) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> sizes;
+  for (const auto& [data, block] : out_) sizes.push_back(block->bytes);
+  for (const auto& [data, bytes] : plain_bytes_) sizes.push_back(bytes);
+  count = std::min(count, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + ptrdiff_t(count), sizes.end(), std::greater<>());
+  sizes.resize(count);
+  return sizes;
+}
+
 /// The smallest free block of the stream that fits.
 CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
   Block key;
@@ -240,7 +271,10 @@ CachingAllocator::Block* CachingAllocator::take(int64_t bytes, void* stream) {
 }
 
 Status CachingAllocator::new_segment(int64_t bytes, void* stream, Block** block) {
-  const int64_t size = segment_bytes(bytes);
+  // Near the limit, a segment has no room for further blocks.
+  const int64_t room = limit_ - statistics_.reserved_bytes, common = segment_bytes(bytes);
+  const int64_t size = common <= room ? common : bytes;
+  if (size > room) return {StatusCode::kOutOfMemory, kBeyondLimit};
   void* data = nullptr;
   if (const Status status = backend_.alloc(device_, size, &data); !status.ok()) return status;
   *block = new_block(static_cast<char*>(data), size, stream);

@@ -33,9 +33,10 @@ class CachingAllocator {
     int64_t segment_allocations = 0;
   };
 
-  /// plain: pass each allocation to the backend and cache nothing (WICK_ALLOC=plain).
-  CachingAllocator(const Backend& backend, int device, bool plain)
-      : backend_(backend), device_(device), plain_(plain) {}
+  /// plain: pass each allocation to the backend and cache nothing (WICK_ALLOC=plain). limit: the
+  /// most bytes of segments, or of plain allocations; a request beyond it is out of memory.
+  CachingAllocator(const Backend& backend, int device, bool plain, int64_t limit = INT64_MAX)
+      : backend_(backend), device_(device), plain_(plain), limit_(limit) {}
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
   ~CachingAllocator();
@@ -64,6 +65,9 @@ class CachingAllocator {
   /// The pool's memory serves the default stream from now on, once the graph's work is done.
   void dissolve_pool(void* pool);
   Statistics statistics() const;
+  int64_t limit() const { return limit_; }
+  /// The sizes of the largest blocks in use, at most `count`, the largest first.
+  std::vector<int64_t> largest(size_t count) const;
 
  private:
   struct Block;
@@ -90,6 +94,7 @@ class CachingAllocator {
   };
   enum class Recording { kNothing, kOneStream, kSeveralStreams };
 
+  Status allocate_plain(int64_t bytes, void** data);
   Block* take(int64_t bytes, void* stream);
   Status new_segment(int64_t bytes, void* stream, Block** block);
   Block* new_block(char* data, int64_t bytes, void* stream);
@@ -107,6 +112,8 @@ class CachingAllocator {
   const Backend& backend_;
   const int device_;
   const bool plain_;
+  const int64_t limit_;
+  std::unordered_map<void*, int64_t> plain_bytes_;  // of allocations in use, if they are plain
   mutable std::mutex mutex_;
   FreeBlocks free_;
   BlocksByData out_;

@@ -1,5 +1,7 @@
 #include "wick/core/device.h"
 
+#include <algorithm>
+
 #include <charconv>
 
 #include "base/environment.h"
@@ -113,6 +115,9 @@ Device::Memory Device::memory() const {
       "memory_info");
   const CachingAllocator::Statistics statistics = state_->allocator.statistics();
   memory.free_bytes += statistics.reserved_bytes - statistics.used_bytes;
+  const int64_t limit = state_->allocator.limit();
+  memory.free_bytes = std::min(memory.free_bytes, limit - statistics.used_bytes);
+  memory.total_bytes = std::min(memory.total_bytes, limit);
   return memory;
 }
 void Device::empty_cache() const { state_->allocator.empty_cache(); }

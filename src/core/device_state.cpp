@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "base/environment.h"
+#include "core/memory_limit.h"
 #include "core/work_gate.h"
 
 namespace wick {
@@ -20,7 +21,7 @@ DeviceState::DeviceState(DeviceLocation location, const Backend& backend, const 
     : location(location),
       backend(backend),
       info(info),
-      allocator(backend, info.ordinal, wants_plain(info)),
+      allocator(backend, info.ordinal, wants_plain(info), memory_limit(to_string(location))),
       seed(299792458) {}
 
 std::span<const Kernel> DeviceState::kernels(const KernelQuery& query) {

@@ -12,9 +12,12 @@ std::string mebibytes(int64_t bytes) { return std::to_string(bytes >> 20) + " Mi
   int64_t free = 0, total = 0;
   const bool known = state.backend.memory_info(state.device(), &free, &total).ok();
   const auto statistics = state.allocator.statistics();
+  std::string largest;
+  for (const int64_t size : state.allocator.largest(3))
+    largest += (largest.empty() ? ", the largest of " : " and ") + std::to_string(size) + " bytes";
   fail(ErrorCode::kOutOfMemory, "tensor", "no room on ", state.location, " for ", bytes, " bytes (",
-       mebibytes(bytes), "): ", mebibytes(statistics.used_bytes), " in use by tensors, ",
-       known ? mebibytes(free) : "?", " free of ", known ? mebibytes(total) : "?",
+       mebibytes(bytes), "): ", mebibytes(statistics.used_bytes), " in use by tensors", largest,
+       ", ", known ? mebibytes(free) : "?", " free of ", known ? mebibytes(total) : "?",
        status.text ? ": " : "", status.text ? status.text : "");
 }
 

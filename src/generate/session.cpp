@@ -280,6 +280,7 @@ void Session::append_each(const std::vector<std::vector<int64_t>>& ids,
     read(ids);
   } catch (...) {
     for (Row& row : rows_) drop_features(row, row.length);
+    forget_failed();
     throw;
   }
   for (size_t b = 0; b < rows_.size(); b++) cache_->mark(int64_t(b));
@@ -431,6 +432,15 @@ bool Session::is_plain(const Row& row) const {
   return !is_image && (!has_prefixes_ || (row.prefix > 0 && row.length > row.prefix));
 }
 
+/// Takes the cache back to the tokens that were read before a call that failed, such as for lack of
+/// memory: some layers may have read more.
+void Session::forget_failed() {
+  hidden_ = Tensor();
+  for (size_t b = 0; b < rows_.size(); b++)
+    if (cache_->lengths()[b] > rows_[b].cached)
+      rows_[b].cached = cache_->truncate(int64_t(b), rows_[b].cached);
+}
+
 void Session::advance() {
   const NoGrad off;
   for (size_t b = 0; b < rows_.size(); b++)
@@ -440,18 +450,23 @@ void Session::advance() {
   const bool is_step = !hidden_ && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
     return row.stopped || (row.cached + 1 == row.length && is_plain(row));
   });
-  if (is_step) {
-    std::vector<int64_t> starts, ends;
-    for (const Row& row : rows_) {
-      starts.push_back(row.length - 1);
-      ends.push_back(row.length);
+  try {
+    if (is_step) {
+      std::vector<int64_t> starts, ends;
+      for (const Row& row : rows_) {
+        starts.push_back(row.length - 1);
+        ends.push_back(row.length);
+      }
+      cache_->prepare(starts, ends);
+      run_step(ends);
+      for (Row& row : rows_) tokens_read_ += row.cached < row.length, row.cached = row.length;
+    } else {
+      if (!hidden_) read(std::vector<std::vector<int64_t>>(rows_.size()));
+      sample_next();
     }
-    cache_->prepare(starts, ends);
-    run_step(ends);
-    for (Row& row : rows_) tokens_read_ += row.cached < row.length, row.cached = row.length;
-  } else {
-    if (!hidden_) read(std::vector<std::vector<int64_t>>(rows_.size()));
-    sample_next();
+  } catch (...) {
+    forget_failed();
+    throw;
   }
   for (Row& row : rows_)
     if (!row.stopped) row.length++, row.sampled++, row.has_unread = row.grammar.has_value();

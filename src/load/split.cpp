@@ -97,7 +97,9 @@ std::vector<int64_t> fitting_layers(const Sizes& sizes) {
   const size_t middle = size_t(cpu - devices.begin());
   int64_t begin = 0, end = layers;  // the layers that no device has yet
   const auto fits = [&](const Device& device, int64_t from, int64_t to) {
-    return sizes.of(device, from, to) <= device.memory().free_bytes;
+    // Of the rest, the allocator rounds sizes up and libraries take some.
+    const int64_t free = device.memory().free_bytes;
+    return sizes.of(device, from, to) <= free - free / 32;
   };
   for (size_t i = 0; i < middle; i++) {
     int64_t to = end;
@@ -116,10 +118,11 @@ std::vector<int64_t> fitting_layers(const Sizes& sizes) {
   return counts;
 }
 
-/// The devices to spread layers over: without the CPU if another one shares its memory.
+/// The devices to spread layers over: without the CPU if another one shares its memory. Emulators,
+/// which do so too, stand for cards.
 std::vector<Device> separate(std::vector<Device> devices) {
   const bool shares = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
-    return !device.is_cpu() && device.info().integrated != 0;
+    return !device.is_cpu() && !device.is_emulated() && device.info().integrated != 0;
   });
   if (shares) std::erase_if(devices, [](const Device& device) { return device.is_cpu(); });
   return devices;
@@ -224,14 +227,21 @@ Placement placement_of(const std::string& path, const ModelConfig& config,
   return placement_on(spread(devices, split.layers), split.cpu_experts);
 }
 
+std::vector<std::string> Placement::tensors_on(const Device& device,
+                                               const TensorSource& tensors) const {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : tensors.tensors) {
+    const bool is_tied_output = name == kEmbedding && has_tied_output(tensors) && last == device;
+    if (device_of(name) == device || is_tied_output) names.push_back(name);
+  }
+  return names;
+}
+
 int64_t weight_bytes(const Placement& placement, const TensorSource& tensors, DType dtype,
                      const Device& device) {
   int64_t bytes = 0;
-  for (const auto& [name, info] : tensors.tensors) {
-    const bool is_copied = name == kEmbedding && has_tied_output(tensors) &&
-                           placement.last != placement.first && placement.last == device;
-    if (placement.device_of(name) == device || is_copied) bytes += bytes_on(device, info, dtype);
-  }
+  for (const std::string& name : placement.tensors_on(device, tensors))
+    bytes += bytes_on(device, tensors.tensors.at(name), dtype);
   return bytes;
 }
 
@@ -258,10 +268,11 @@ std::string text_of(const Placement& placement, const TensorSource& tensors,
           std::to_string(std::min(placement.cpu_experts, int64_t(placement.layers.size())) - 1) +
           ",";
     int64_t of_weights = 0;
-    for (const auto& [name, info] : tensors.tensors)
-      if (placement.device_of(name) == device)
-        of_weights +=
-            bytes_of(Parameters::kept_dtype(info, model.options().dtype), numel(info.shape));
+    for (const std::string& name : placement.tensors_on(device, tensors)) {
+      const TensorInfo& info = tensors.tensors.at(name);
+      of_weights +=
+          bytes_of(Parameters::kept_dtype(info, model.options().dtype), numel(info.shape));
+    }
     text += " " + size_text(double(of_weights)) + " of weights";
     if (of_cache > 0) text += ", " + size_text(double(of_cache)) + " of cache";
   }

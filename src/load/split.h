@@ -17,6 +17,9 @@ struct Placement {
 
   /// The device of a tensor with a Decoder's name.
   const Device& device_of(const std::string& name) const;
+  /// The names of the tensors on a device. An output layer that shares the embedding's weight has
+  /// it on its own device too.
+  std::vector<std::string> tensors_on(const Device& device, const TensorSource& tensors) const;
   /// Each device once, in order.
   std::vector<Device> devices() const;
 };

@@ -44,9 +44,10 @@ std::string largest_tensors(const TensorSource& tensors, const Placement& placem
                             const Device& device) {
   constexpr size_t kListed = 3;
   std::vector<std::pair<int64_t, std::string>> sizes;
-  for (const auto& [name, info] : tensors.tensors)
-    if (placement.device_of(name) == device)
-      sizes.emplace_back(bytes_of(Parameters::kept_dtype(info, dtype), numel(info.shape)), name);
+  for (const std::string& name : placement.tensors_on(device, tensors)) {
+    const TensorInfo& info = tensors.tensors.at(name);
+    sizes.emplace_back(bytes_of(Parameters::kept_dtype(info, dtype), numel(info.shape)), name);
+  }
   const size_t count = std::min(kListed, sizes.size());
   std::partial_sort(sizes.begin(), sizes.begin() + ptrdiff_t(count), sizes.end(), std::greater<>());
   std::string text;

@@ -625,3 +625,29 @@ def test_errors_of_a_cache():
     with pytest.raises(ValueError, match=r"ids: expected \[B, T\]"):
         model.logits(wick.Tensor([1]), cache)
     assert cache.length == 3
+
+
+@pytest.mark.parametrize("devices", [["emu:32", "cpu"], ["cpu", "emu:64"], ["emu:64", "emu:32"]])
+@pytest.mark.parametrize("name", ["llama/grouped", "decoders/qwen2_moe"])
+def test_layers_over_devices_give_the_logits_of_one(name, devices):
+    ids = wick.tensor([[1, 5, 7, 30, 2]], dtype="i64")
+    whole = wick.load(GOLDEN / name, "cpu")
+    split = wick.load(GOLDEN / name, devices, split=[1, 1])
+    assert split.devices == [wick.Device(device) for device in devices] and split.device == wick.Device(devices[-1])
+    assert split.split.startswith(f"{devices[0]}: layers 0 to 0, ")
+    logits = split(ids.to(split.device)).logits
+    assert logits.device == split.device
+    assert float(wick.amax(wick.abs(logits.to("cpu") - whole(ids).logits)).item()) < 1e-4
+
+
+def test_splits_take_auto_a_second_number_for_the_cpu_and_experts():
+    assert wick.load(GOLDEN / "llama/grouped", "emu:32", split=[1, 1]).devices == [wick.Device("emu:32"), wick.Device("cpu")]
+    assert wick.load(GOLDEN / "llama/grouped", "emu:32", split="auto").split.startswith("emu:32: layers 0 to 1, ")
+    assert wick.load(GOLDEN / "decoders/mixtral", "emu:32", cpu_experts=True).split.endswith(" of weights")
+    assert wick.load(GOLDEN / "llama/grouped", "cpu").split == ""
+    with pytest.raises(ValueError, match="split: expected the model's 2 layers in all, got 3"):
+        wick.load(GOLDEN / "llama/grouped", "emu:32", split=[1, 2])
+    with pytest.raises(ValueError, match="split: expected \"auto\" or a number of layers for each device, got 'even'"):
+        wick.load(GOLDEN / "llama/grouped", "emu:32", split="even")
+    with pytest.raises(NotImplementedError, match="cannot be split over devices"):
+        wick.load(GOLDEN / "mamba", ["emu:32", "cpu"])

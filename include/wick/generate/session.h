@@ -174,6 +174,7 @@ class WICK_API Session {
   bool can_use_graph(const std::vector<int64_t>& ends) const;
   std::vector<int64_t> replacements() const;
   void run_step(const std::vector<int64_t>& ends);
+  void forget_failed();
   void place();
   void read(const std::vector<std::vector<int64_t>>& ids);
 

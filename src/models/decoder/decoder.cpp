@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "core/transfer.h"
 #include "models/decoder/layer_sizes.h"
 #include "models/parts/attention.h"
 #include "models/parts/delta_net.h"
@@ -581,7 +582,7 @@ struct Decoder::Layers {
   /// The inputs of the layers on a device. per_layer_inputs: of the first device; may be empty.
   Step step_at(const DeviceInputs& on, const TokenGrid& grid, const std::vector<int64_t>& lengths,
                ModelCache* cache, const Tensor& per_layer_inputs, KeptKeysValues* kept) const {
-    const auto moved = [&](const Tensor& x) { return x ? x.to(on.device) : x; };
+    const auto moved = [&](const Tensor& x) { return x ? transferred(x, on.device) : x; };
     const Tensor positions = moved(grid.positions);
     const bool sees_itself = grid.visible.data() == grid.positions.data();
     const Rotation rope = on.rope->of(positions, lengths);
@@ -597,12 +598,12 @@ struct Decoder::Layers {
   }
 
   Tensor embed(const Tensor& ids) const {
-    const Tensor x = embed_tokens(ids.to(first));
+    const Tensor x = embed_tokens(transferred(ids, first));
     return embedding_scale ? x * embedding_scale : x;
   }
   Tensor inputs(const TokenGrid& grid) const {  // [B, T, hidden]
-    Tensor x = grid.embeddings ? grid.embeddings.to(first) : embed(grid.ids);
-    if (embed_positions) x = x + (*embed_positions)(grid.positions.to(first));
+    Tensor x = grid.embeddings ? transferred(grid.embeddings, first) : embed(grid.ids);
+    if (embed_positions) x = x + (*embed_positions)(transferred(grid.positions, first));
     const bool is_half = options.dtype == DType::kF16 || options.dtype == DType::kBf16;
     return config.residual_in_f32 && is_half ? cast(x, DType::kF32) : x;
   }
@@ -703,7 +704,7 @@ Tensor Decoder::hidden_of(const TokenGrid& grid, ModelCache* cache,
       steps[at].emplace(
           layers.step_at(layers.inputs_on[at], grid, lengths, cache, per_layer_inputs, &kept));
     if (states.x.device() != device) {
-      states.x = states.x.to(device);
+      states.x = transferred(states.x, device);
       for (auto& [layer, keys_values] : kept) keys_values = keys_values.to(device);
     }
     const bool is_last = i + 1 == blocks.size();
@@ -722,7 +723,8 @@ Tensor Decoder::embed(const Tensor& ids) const { return layers_->embed(ids); }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
   const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;
-  Tensor y = linear(hidden.to(options().device), layers_->output_weight, layers_->output_bias);
+  Tensor y =
+      linear(transferred(hidden, options().device), layers_->output_weight, layers_->output_bias);
   if (divisor != 1) y = y / divisor;
   return cap > 0 ? tanh(y / cap) * cap : y;
 }

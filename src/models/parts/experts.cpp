@@ -1,5 +1,6 @@
 #include "models/parts/experts.h"
 
+#include "core/transfer.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/gather.h"
@@ -69,7 +70,7 @@ Experts::Routed Experts::route(const Tensor& x, const Tensor& scored) const {
     factors = factors *
               cast(reshape(index_select(output_scale, 0, reshape(ids, {ids.numel()})), ids.shape()),
                    factors.dtype());
-  return {rows.to(place), ids.to(place), factors.to(place)};
+  return {transferred(rows, place), transferred(ids, place), transferred(factors, place)};
 }
 
 /// [B, T, hidden], as `shape` says.
@@ -90,7 +91,7 @@ Tensor Experts::outputs(const Routed& routed, const Shape& shape, const Tensor& 
     y = scales_inputs ? sum(each, {.dims = {1}})
                       : reshape(matmul(unsqueeze(scales, 1), each), rows.shape());
   }
-  y = y.to(home);
+  y = transferred(y, home);
   return reshape(is_added ? y : rest + y, shape);
 }
 

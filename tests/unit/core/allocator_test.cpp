@@ -21,7 +21,9 @@ class Allocator : public testing::Test {
     EXPECT_TRUE(script.events.empty());
   }
 
-  void make(bool plain) { allocator_ = std::make_unique<CachingAllocator>(backend_, 0, plain); }
+  void make(bool plain, int64_t limit = INT64_MAX) {
+    allocator_ = std::make_unique<CachingAllocator>(backend_, 0, plain, limit);
+  }
   void* allocate(int64_t bytes, void* stream = nullptr) {
     void* data = nullptr;
     const Status status = allocator_->allocate(bytes, stream, &data);
@@ -207,6 +209,25 @@ TEST_F(Allocator, OutOfMemoryIsReportedAndHarmsNothing) {
 TEST_F(Allocator, MoreThanThereAreAddressesIsOutOfMemory) {
   void* data = nullptr;
   EXPECT_EQ(allocator().allocate(INT64_MAX - 100, nullptr, &data).code, StatusCode::kOutOfMemory);
+}
+
+TEST_F(Allocator, NoAllocationPassesTheLimit) {
+  for (const bool plain : {false, true}) {
+    make(plain, 25 * kMiB);
+    void* a = allocate(8 * kMiB);  // of a segment of 20 MiB
+    void* b = allocate(11 * kMiB);
+    void* data = nullptr;
+    EXPECT_EQ(allocator().allocate(7 * kMiB, nullptr, &data).code, StatusCode::kOutOfMemory);
+    EXPECT_EQ(data, nullptr);
+    void* c = allocate(4 * kMiB);
+    EXPECT_LE(allocator().statistics().reserved_bytes, 25 * kMiB);
+    EXPECT_EQ(allocator().largest(2), (std::vector<int64_t>{11 * kMiB, 8 * kMiB}));
+    allocator().release(b);
+    void* d = allocate(12 * kMiB);  // in place of b
+    EXPECT_LE(allocator().statistics().reserved_bytes, 25 * kMiB);
+    for (void* x : {a, c, d}) allocator().release(x);
+    EXPECT_EQ(allocator().statistics().used_bytes, 0);
+  }
 }
 
 TEST_F(Allocator, StatisticsCountBytesAndTheirPeak) {

@@ -461,6 +461,74 @@ TEST(Engine, OneTextsErrorIsNotItsNeighbours) {
   EXPECT_EQ(engine.stats().failed, 1);
 }
 
+/// A decoder without memory for the next calls, as many as `failures` says: it fails at their end,
+/// when its layers have read the tokens.
+class ScarceMemory final : public Decoder {
+ public:
+  ScarceMemory(const CausalModel& model, std::shared_ptr<int> failures)
+      : Decoder(dynamic_cast<const Decoder&>(model)), failures_(std::move(failures)) {}
+  std::shared_ptr<const CausalModel> shared() const override {
+    return std::make_shared<ScarceMemory>(*this);
+  }
+
+ protected:
+  Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,
+                   std::vector<Tensor>* all) const override {
+    const Tensor hidden = Decoder::hidden_of(grid, cache, all);
+    check(*failures_ == 0 || (*failures_)-- == 0, ErrorCode::kOutOfMemory, "tensor", "no room");
+    return hidden;
+  }
+
+ private:
+  std::shared_ptr<int> failures_;
+};
+
+TEST(Engine, OutOfMemoryEndsTheTextsOfACallAndNoLaterOnes) {
+  for (const char* name : {"decoders/llama_linear", "decoders/recurrent_gemma",
+                           "decoders/mistral_window", "decoders/qwen3_next"}) {
+    LanguageModel model = letters_model(name);
+    const std::string expected = continuation(model, "abcdef", 8);
+    const auto failures = std::make_shared<int>(0);
+    model.model = std::make_shared<ScarceMemory>(*model.model, failures);
+    Engine engine(model, {.sequences = 2});
+    for (int calls : {0, 1, 3}) {  // a text that fails at once, or after so many calls
+      EngineRequest request = greedy_request(model, "abcdef", 8);
+      request.on_logits = [&, calls = calls](const Tensor& logits) mutable {
+        if (--calls == 0) *failures = 1;
+        return logits;
+      };
+      if (calls == 0) *failures = 1;
+      EXPECT_ERROR(engine.submit(std::move(request)).finish(), kOutOfMemory, "no room");
+      EXPECT_EQ(text_of(engine, greedy_request(model, "abcdef", 8)), expected) << name;
+    }
+  }
+}
+
+TEST(Session, GoesOnAfterACallWithoutMemory) {
+  for (const char* name : {"decoders/llama_linear", "decoders/recurrent_gemma",
+                           "decoders/mistral_window", "decoders/qwen3_next"}) {
+    LanguageModel model = letters_model(name);
+    const std::string expected = continuation(model, "abcdef", 8);
+    const auto failures = std::make_shared<int>(1);
+    model.model = std::make_shared<ScarceMemory>(*model.model, failures);
+    SessionOptions options = test::greedy();
+    options.chunk = 2;
+    Session session(model, options);
+    EXPECT_ERROR(session.append(model.prompt_ids("abcdef")), kOutOfMemory, "no room");
+    session.append(model.prompt_ids("abc"));
+    *failures = 1;
+    EXPECT_ERROR(session.append(model.prompt_ids("xyz")), kOutOfMemory, "no room");
+    session.append(model.prompt_ids("def"));
+    std::vector<int64_t> ids;
+    while (ids.size() < 8) {
+      *failures = ids.size() % 3 == 2 ? 1 : 0;
+      if (*failures > 0) EXPECT_ERROR((void)session.step(), kOutOfMemory, "no room");
+      ids.push_back(session.step()[0]);
+    }
+    EXPECT_EQ(model.tokenizer->decode(ids), expected) << name;
+  }
+}
+
 TEST(Engine, RefusesRequestsAndOptionsOutsideTheirRange) {
   const LanguageModel model = letters_model();
   Engine engine(model, {.sequences = 1, .capacity = 8});

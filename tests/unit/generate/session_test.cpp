@@ -7,6 +7,7 @@
 #include "../expect.h"
 #include "../recorder.h"
 #include "../small_config.h"
+#include "letters_model.h"
 #include "wick/abi/backend.h"
 #include "wick/abi/ops/sample.h"
 #include "wick/core/backend.h"
@@ -275,6 +276,35 @@ TEST(Session, TheHookReceivesTheLogitsAndChoosesThoseToSampleFrom) {
                                    positions_from_0(1, 1, Device::cpu()))
                           .to_vector<float>();
   EXPECT_EQ(id, std::min_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// Layers with a state or a window have read a token of the step that failed.
+TEST(Session, GoesOnAfterAStepThatFailed) {
+  for (const char* name : {"decoders/llama_linear", "decoders/recurrent_gemma",
+                           "decoders/mistral_window", "decoders/qwen3_next"}) {
+    const LanguageModel model = test::letters_model(name);
+    const auto ids_of = [&](const std::vector<int>& failing) {
+      int call = 0;
+      SessionOptions options = test::greedy();
+      options.on_logits = [&](const Tensor& logits) {
+        const bool fails = std::count(failing.begin(), failing.end(), call++) > 0;
+        check(!fails, ErrorCode::kOutOfMemory, "on_logits", "no memory");
+        return logits;
+      };
+      Session session(*model.model, options);
+      session.append({1, 2, 3, 4, 5});
+      std::vector<int64_t> ids;
+      while (ids.size() < 6) {
+        try {
+          ids.push_back(session.step()[0]);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+        }
+      }
+      return ids;
+    };
+    EXPECT_EQ(ids_of({0, 3, 4}), ids_of({})) << name;
+  }
 }
 
 /// The logits of the next token that sampling sees after bias and penalties, from given ones.
