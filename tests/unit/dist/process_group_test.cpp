@@ -371,7 +371,8 @@ TEST(ProcessGroup, NamesARankThatDies) {
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<std::string> errors = errors_after_death(3, 1, size);
     for (const int rank : {0, 2})
-      EXPECT_TRUE(has(errors[size_t(rank)], "all_reduce: rank 1 has died")) << errors[size_t(rank)];
+      // A rank may still be in the first barrier.
+      EXPECT_TRUE(has(errors[size_t(rank)], ": rank 1 has died")) << errors[size_t(rank)];
     EXPECT_TRUE(has(errors[1], "ended with status 9")) << errors[1];
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   }
