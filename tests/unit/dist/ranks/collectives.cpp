@@ -1,6 +1,9 @@
 // A rank of mpi_test:
 //   dist_rank collectives FILE   writes the bits of collectives to FILE.RANK
+//   dist_rank die FILE           writes the process ids to FILE.RANK; rank 1 kills itself
 //   dist_rank MODE               fails in the way that MODE says, and prints the error
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -75,6 +78,8 @@ int run(const std::string& mode, const std::string& file) {
     print_collectives(to, group);
     print(to, "in a second group", ProcessGroup::join().all_reduce(full({3}, rank)));
   } else if (mode == "die") {
+    std::ofstream(file + "." + std::to_string(rank)) << getpid();
+    group.barrier();
     if (rank == 1) raise(SIGKILL);
     for (;;) group.all_reduce(ones({100'000}));
   } else if (mode == "differ") {
