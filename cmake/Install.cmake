@@ -9,7 +9,7 @@ if(NOT WICK_PACKAGE MATCHES "^(|tarball|debian)$")
 endif()
 
 set(installed wick)
-foreach(target wick_openblas wick_rocm wick_cuda wick_emu wick-cli wick-conformance)
+foreach(target wick_openblas wick_mpi wick_rocm wick_cuda wick_emu wick-cli wick-conformance)
   if(TARGET ${target})
     list(APPEND installed ${target})
   endif()

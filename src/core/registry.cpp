@@ -66,23 +66,6 @@ std::string table_complaint(const Backend* b) {
   return complete ? "" : "its table lacks a required function";
 }
 
-std::vector<std::string> module_folders() {
-  std::vector<std::string> folders;
-  const std::string path = environment("WICK_BACKEND_PATH").value_or("");
-  for (size_t from = 0; from < path.size();) {
-    const size_t to = std::min(path.find(':', from), path.size());
-    if (to > from) folders.push_back(path.substr(from, to - from));
-    from = to + 1;
-  }
-  Dl_info here;
-  if (dladdr(reinterpret_cast<const void*>(&find_backend), &here) && here.dli_fname) {
-    const std::string file = here.dli_fname;
-    if (const size_t slash = file.rfind('/'); slash != std::string::npos)
-      folders.push_back(file.substr(0, slash));
-  }
-  return folders;
-}
-
 Loaded load_module(DeviceKind kind) {
   const std::string name = kind_name(kind), file = "wick_" + name + ".so";
   std::string searched;
@@ -118,6 +101,23 @@ std::string list_devices(DeviceKind kind, const Backend& backend, int count) {
 }
 
 }  // namespace
+
+std::vector<std::string> module_folders() {
+  std::vector<std::string> folders;
+  const std::string path = environment("WICK_BACKEND_PATH").value_or("");
+  for (size_t from = 0; from < path.size();) {
+    const size_t to = std::min(path.find(':', from), path.size());
+    if (to > from) folders.push_back(path.substr(from, to - from));
+    from = to + 1;
+  }
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&find_backend), &here) && here.dli_fname) {
+    const std::string file = here.dli_fname;
+    if (const size_t slash = file.rfind('/'); slash != std::string::npos)
+      folders.push_back(file.substr(0, slash));
+  }
+  return folders;
+}
 
 std::string kind_name(DeviceKind kind) {
   for (const KindName& k : kKindNames)

@@ -1,6 +1,7 @@
 // Backends by kind: the CPU, loaded modules, and those that users register.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "wick/abi/backend.h"
 #include "wick/core/device.h"
@@ -10,6 +11,8 @@ namespace wick {
 /// Returns the backend of a kind, loading its module on the first call. Returns nullptr if there is
 /// none, and sets *why to the reason and a remedy.
 const Backend* find_backend(DeviceKind kind, std::string* why);
+/// The folders in which modules are searched: those of WICK_BACKEND_PATH, then libwick's.
+std::vector<std::string> module_folders();
 /// The name of a kind, such as "rocm"; also for registered kinds.
 std::string kind_name(DeviceKind kind);
 /// Looks up a kind by name; returns false if there is none.

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "wick/base/error.h"
 
@@ -244,6 +245,19 @@ Listener::Listener(const std::string& address, int port) {
 Connection Listener::accept() {
   return Connection(
       Descriptor(accept4(descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+}
+
+bool wait_for_any(std::span<Waiting<Connection>> all, Clock::time_point until) {
+  std::vector<pollfd> polled;
+  for (const Waiting<Connection>& one : all)
+    polled.push_back({one.connection->descriptor(),
+                      short((one.read ? POLLIN : 0) | (one.write ? POLLOUT : 0)), 0});
+  if (poll(polled.data(), polled.size(), poll_ms(until)) <= 0) return false;
+  for (size_t i = 0; i < all.size(); i++) {
+    all[i].can_read = polled[i].revents & (POLLIN | POLLHUP | POLLERR);
+    all[i].can_write = polled[i].revents & POLLOUT;
+  }
+  return true;
 }
 
 }  // namespace wick::dist

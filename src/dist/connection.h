@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace wick::dist {
@@ -52,6 +53,8 @@ class Connection {
   bool is_unanswered() const;
   /// Whether the other end has closed it, or it has failed. Bytes may still be there to read.
   bool has_ended() const;
+  /// Whether the written bytes need no further call to arrive: the system sends them.
+  bool is_flushed() const { return true; }
   /// Sends the end of the stream.
   void finish();
 
@@ -74,6 +77,16 @@ class Listener {
   Descriptor descriptor_;
   int port_ = 0;
 };
+
+/// The calls for which a rank waits on a connection, and those that can move bytes now.
+template <class C>
+struct Waiting {
+  C* connection;
+  bool read, write, flush;                   // flush: until connection->is_flushed()
+  bool can_read = false, can_write = false;  // can_read also at the end of the stream
+};
+/// Waits until one of the calls can move bytes. Returns false after the time.
+bool wait_for_any(std::span<Waiting<Connection>> all, Clock::time_point until);
 
 /// Waits for events of poll(2); returns those that occurred, 0 after the time.
 short wait_for(int descriptor, short events, Clock::time_point until);

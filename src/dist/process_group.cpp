@@ -5,8 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "dist/mpi_connection.h"
 #include "dist/rendezvous.h"
-#include "dist/tcp_transport.h"
+#include "dist/stream_transport.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/autograd.h"
 #include "wick/ops/binary.h"
@@ -229,8 +230,12 @@ ProcessGroup ProcessGroup::join(const ProcessGroupOptions& options) {
   const ProcessGroup group(state);
   if (options.world_size == 1) return group;
   const auto timeout = std::chrono::milliseconds(std::llround(1e3 * options.timeout_seconds));
-  state->transport =
-      std::make_unique<dist::TcpTransport>(options.rank, dist::meet(options), timeout);
+  if (std::vector<dist::MpiConnection> over_mpi = dist::meet_over_mpi(options); !over_mpi.empty())
+    state->transport =
+        std::make_unique<dist::MpiTransport>(options.rank, std::move(over_mpi), timeout);
+  else
+    state->transport =
+        std::make_unique<dist::TcpTransport>(options.rank, dist::meet(options), timeout);
   group.barrier();
   return group;
 }

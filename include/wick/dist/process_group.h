@@ -47,9 +47,9 @@ class WICK_API ProcessGroup {
  public:
   /// A group of this process alone.
   ProcessGroup();
-  /// Meets the other ranks. Returns when all are there.
-  /// Errors: kInvalidArgument for options out of range or unlike another rank's; kIo,
-  /// naming the ranks that are missing after timeout_seconds.
+  /// Meets the other ranks, over TCP or MPI (WICK_DIST). Returns when all are there.
+  /// Errors: kInvalidArgument for options out of range or unlike another rank's; kIo, naming the
+  /// ranks that are missing after timeout_seconds; kRuntimeMissing without the MPI of WICK_DIST.
   static ProcessGroup join(const ProcessGroupOptions& options = process_group_options());
 
   int rank() const;

@@ -1,4 +1,4 @@
-// Messages over a TCP connection between each two ranks.
+// Messages over a stream of bytes between each two ranks.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -8,16 +8,19 @@
 
 #include "dist/connection.h"
 #include "dist/message.h"
+#include "dist/mpi_connection.h"
 #include "dist/transport.h"
 
 namespace wick::dist {
 
-class TcpTransport : public Transport {
+/// C: Connection, over TCP, or MpiConnection.
+template <class C>
+class StreamTransport : public Transport {
  public:
   /// connections: by rank, this rank's own is empty. timeout: see ProcessGroupOptions.
-  TcpTransport(int rank, std::vector<Connection> connections, std::chrono::milliseconds timeout);
+  StreamTransport(int rank, std::vector<C> connections, std::chrono::milliseconds timeout);
   /// Says goodbye to the other ranks.
-  ~TcpTransport() override;
+  ~StreamTransport() override;
   void exchange(const std::string& call, std::span<const Outgoing> out,
                 std::span<const Incoming> in) override;
 
@@ -30,7 +33,7 @@ class TcpTransport : public Transport {
 
   /// The state of the connection to one rank.
   struct Link {
-    Connection connection;
+    C connection;
     bool has_left = false;  // said goodbye
     // Sending: the header, then the bytes.
     bool is_sending = false;
@@ -47,6 +50,8 @@ class TcpTransport : public Transport {
 
     /// Whether sending has stopped inside of a message.
     bool is_torn() const { return is_sending && sent > 0; }
+    /// Whether bytes that were written are still in this process's memory.
+    bool is_flushing() const { return connection && !has_left && !connection.is_flushed(); }
   };
 
   void start(const std::string& call, std::span<const Outgoing> out, std::span<const Incoming> in);
@@ -70,5 +75,8 @@ class TcpTransport : public Transport {
   std::vector<Link> links_;
   std::string failure_;  // the reason why the group has failed; empty while it works
 };
+
+using TcpTransport = StreamTransport<Connection>;
+using MpiTransport = StreamTransport<MpiConnection>;
 
 }  // namespace wick::dist

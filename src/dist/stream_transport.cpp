@@ -1,6 +1,4 @@
-#include "dist/tcp_transport.h"
-
-#include <poll.h>
+#include "dist/stream_transport.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -30,13 +28,15 @@ std::string seconds_text(std::chrono::milliseconds time) {
 
 }  // namespace
 
-TcpTransport::TcpTransport(int rank, std::vector<Connection> connections,
-                           std::chrono::milliseconds timeout)
+template <class C>
+StreamTransport<C>::StreamTransport(int rank, std::vector<C> connections,
+                                    std::chrono::milliseconds timeout)
     : rank_(rank), timeout_(timeout), links_(connections.size()) {
   for (size_t i = 0; i < links_.size(); i++) links_[i].connection = std::move(connections[i]);
 }
 
-TcpTransport::~TcpTransport() {
+template <class C>
+StreamTransport<C>::~StreamTransport() {
   if (!failure_.empty()) return;  // all have the reason
   const MessageHeader header = MessageHeader::of(MessageKind::kLeave, "");
   for (Link& link : links_)
@@ -46,8 +46,9 @@ TcpTransport::~TcpTransport() {
     }
 }
 
-void TcpTransport::exchange(const std::string& call, std::span<const Outgoing> out,
-                            std::span<const Incoming> in) {
+template <class C>
+void StreamTransport<C>::exchange(const std::string& call, std::span<const Outgoing> out,
+                                  std::span<const Incoming> in) {
   const std::lock_guard lock(mutex_);
   check(failure_.empty(), ErrorCode::kIo, function_of(call),
         "the group has failed before: ", failure_);
@@ -69,8 +70,9 @@ void TcpTransport::exchange(const std::string& call, std::span<const Outgoing> o
   }
 }
 
-void TcpTransport::start(const std::string& call, std::span<const Outgoing> out,
-                         std::span<const Incoming> in) {
+template <class C>
+void StreamTransport<C>::start(const std::string& call, std::span<const Outgoing> out,
+                               std::span<const Incoming> in) {
   for (const Incoming& one : in) links_[size_t(one.rank)].wanted = &one;
   for (const Outgoing& one : out) {
     Link& link = links_[size_t(one.rank)];
@@ -89,43 +91,47 @@ void TcpTransport::start(const std::string& call, std::span<const Outgoing> out,
   }
 }
 
-bool TcpTransport::is_done() const {
-  return std::none_of(links_.begin(), links_.end(),
-                      [](const Link& link) { return link.is_sending || link.wanted; });
+template <class C>
+bool StreamTransport<C>::is_done() const {
+  return std::none_of(links_.begin(), links_.end(), [](const Link& link) {
+    return link.is_sending || link.wanted || link.is_flushing();
+  });
 }
 
-std::vector<int> TcpTransport::awaited() const {
+template <class C>
+std::vector<int> StreamTransport<C>::awaited() const {
   std::vector<int> ranks;
   for (size_t rank = 0; rank < links_.size(); rank++)
-    if (links_[rank].is_sending || links_[rank].wanted) ranks.push_back(int(rank));
+    if (links_[rank].is_sending || links_[rank].wanted || links_[rank].is_flushing())
+      ranks.push_back(int(rank));
   return ranks;
 }
 
-bool TcpTransport::move_bytes(const std::string& call, Clock::time_point until) {
-  std::vector<pollfd> polled;
+template <class C>
+bool StreamTransport<C>::move_bytes(const std::string& call, Clock::time_point until) {
+  std::vector<Waiting<C>> waiting;
   std::vector<int> ranks;
   for (size_t rank = 0; rank < links_.size(); rank++) {
-    const Link& link = links_[rank];
+    Link& link = links_[rank];
     if (!link.connection || link.has_left) continue;
     const bool is_full = !link.wanted && (link.early_bytes >= kMaxEarlyBytes ||
                                           link.early.size() >= kMaxEarlyMessages);
-    polled.push_back({link.connection.descriptor(),
-                      short((is_full ? 0 : POLLIN) | (link.is_sending ? POLLOUT : 0)), 0});
+    waiting.push_back({&link.connection, !is_full, link.is_sending, link.is_flushing()});
     ranks.push_back(int(rank));
   }
-  if (poll(polled.data(), polled.size(), poll_ms(until)) <= 0) return false;
+  if (!wait_for_any(std::span<Waiting<C>>(waiting), until)) return false;
   bool moved = false;
-  for (size_t i = 0; i < polled.size(); i++) {
+  for (size_t i = 0; i < waiting.size(); i++) {
     // Before sending fails: the reason of a failure may be there to read.
-    if (polled[i].revents & (POLLIN | POLLHUP | POLLERR))
-      moved = receive_some(call, ranks[i]) || moved;
-    if (polled[i].revents & POLLOUT) moved = send_some(ranks[i]) || moved;
+    if (waiting[i].can_read) moved = receive_some(call, ranks[i]) || moved;
+    if (waiting[i].can_write) moved = send_some(ranks[i]) || waiting[i].flush || moved;
   }
   return moved;
 }
 
 /// A connection that has ended is noticed when reading.
-bool TcpTransport::send_some(int rank) {
+template <class C>
+bool StreamTransport<C>::send_some(int rank) {
   Link& link = links_[size_t(rank)];
   bool moved = false;
   while (link.is_sending) {
@@ -145,7 +151,8 @@ bool TcpTransport::send_some(int rank) {
   return moved;
 }
 
-bool TcpTransport::receive_some(const std::string& call, int rank) {
+template <class C>
+bool StreamTransport<C>::receive_some(const std::string& call, int rank) {
   Link& link = links_[size_t(rank)];
   if (link.header_count < sizeof(MessageHeader)) {
     const std::optional<size_t> count =
@@ -178,7 +185,8 @@ bool TcpTransport::receive_some(const std::string& call, int rank) {
 }
 
 /// Acts on a header that has arrived.
-void TcpTransport::begin_message(const std::string& call, int rank) {
+template <class C>
+void StreamTransport<C>::begin_message(const std::string& call, int rank) {
   Link& link = links_[size_t(rank)];
   const std::string name = "rank " + std::to_string(rank);
   if (!link.in_header.is_valid())
@@ -201,7 +209,8 @@ void TcpTransport::begin_message(const std::string& call, int rank) {
 }
 
 /// Takes the wanted message from the early ones, if it is there.
-void TcpTransport::take_early(const std::string& call, int rank) {
+template <class C>
+void StreamTransport<C>::take_early(const std::string& call, int rank) {
   Link& link = links_[size_t(rank)];
   if (!link.wanted || link.early.empty()) return;
   require_call(call, rank, link.early.front().header);
@@ -213,7 +222,9 @@ void TcpTransport::take_early(const std::string& call, int rank) {
   link.wanted = nullptr;
 }
 
-void TcpTransport::require_call(const std::string& call, int rank, const MessageHeader& header) {
+template <class C>
+void StreamTransport<C>::require_call(const std::string& call, int rank,
+                                      const MessageHeader& header) {
   const MessageHeader expected =
       MessageHeader::of(MessageKind::kData, call, links_[size_t(rank)].wanted->bytes);
   if (header.text_hash == expected.text_hash && header.bytes == expected.bytes) return;
@@ -222,12 +233,13 @@ void TcpTransport::require_call(const std::string& call, int rank, const Message
                  std::to_string(rank_) + " calls " + call);
 }
 
-void TcpTransport::fail_ended(const std::string& call, int rank) {
+template <class C>
+void StreamTransport<C>::fail_ended(const std::string& call, int rank) {
   Link& link = links_[size_t(rank)];
   const std::string name = "rank " + std::to_string(rank);
   if (link.has_left)
     fail_group(call, ErrorCode::kIo, name + " has left the group, and does not call " + call);
-  link.connection = Connection();
+  link.connection = C();
   // Between two messages only a rank that has died ends without a word. Inside of one a rank may
   // also end that has found another dead; the others know more.
   if (link.header_count > 0) read_failures(call, rank);
@@ -235,7 +247,8 @@ void TcpTransport::fail_ended(const std::string& call, int rank) {
 }
 
 /// Looks for a rank that has died, or that says why the group has failed, and fails with that.
-void TcpTransport::read_failures(const std::string& call, int other_than) {
+template <class C>
+void StreamTransport<C>::read_failures(const std::string& call, int other_than) {
   const auto until = Clock::now() + kFarewellTime;
   for (int rank = 0; rank < int(links_.size()); rank++) {
     Link& link = links_[size_t(rank)];
@@ -245,13 +258,15 @@ void TcpTransport::read_failures(const std::string& call, int other_than) {
     if (has_bytes && header.is_valid() && header.kind == MessageKind::kFailure)
       fail_group(call, header.code(), header.shown_text());
     if (!has_bytes && link.connection.has_ended()) {
-      link.connection = Connection();
+      link.connection = C();
       fail_group(call, ErrorCode::kIo, "rank " + std::to_string(rank) + " has died");
     }
   }
 }
 
-void TcpTransport::fail_group(const std::string& call, ErrorCode code, const std::string& reason) {
+template <class C>
+void StreamTransport<C>::fail_group(const std::string& call, ErrorCode code,
+                                    const std::string& reason) {
   failure_ = reason;
   const MessageHeader header = MessageHeader::of(MessageKind::kFailure, reason, uint64_t(code));
   for (Link& link : links_) {
@@ -264,5 +279,8 @@ void TcpTransport::fail_group(const std::string& call, ErrorCode code, const std
   }
   fail(code, function_of(call), reason);
 }
+
+template class StreamTransport<Connection>;
+template class StreamTransport<MpiConnection>;
 
 }  // namespace wick::dist
