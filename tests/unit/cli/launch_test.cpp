@@ -48,10 +48,14 @@ TEST(Launch, EndsTheOthersIfOneFailsAndNamesIt) {
 }
 
 TEST(Launch, KillsRanksThatIgnoreTheEnd) {
+  const Folder folder;
+  // Rank 1 fails once rank 0 ignores the signal.
+  const std::string script = folder.write(
+      "rank.sh", "trap '' TERM\ncd " + folder.path() +
+                     "\nif [ $RANK = 1 ]; then while ! [ -f there ]; do sleep 0.01; done; exit 1; "
+                     "else touch there; fi\nwhile sleep 1; do :; done\n");
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome =
-      run("launch -n 2 sh -c 'trap \"\" TERM; [ $RANK != 1 ] || exit 1; "
-          "while sleep 1; do :; done'");
+  const Outcome outcome = run("launch -n 2 sh " + script);
   EXPECT_EQ(outcome.code, 1);
   const auto taken = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(taken, std::chrono::seconds(9));
