@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from . import _wick
 from ._wick import Device, DType, Tensor, Var
 from .module import Module
+from .optim import _named
 
 
 class ProcessGroup:
@@ -99,12 +100,7 @@ class DataParallel:
     def __init__(self, parameters: Module | Mapping[str, Var] | Sequence[Var], group: ProcessGroup, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.01, clip_norm: float = 0.0,
                  decays_vectors: bool = True, bucket_bytes: int = 8 << 20) -> None:
-        if isinstance(parameters, Module):
-            named = parameters.named_parameters()
-        elif isinstance(parameters, Mapping):
-            named = dict(parameters)
-        else:
-            named = {str(index): var for index, var in enumerate(parameters)}
+        named = _named(parameters)
         self.lr = lr
         self._optimizer = _wick._DataParallel(named, betas[0], betas[1], eps, weight_decay, clip_norm, decays_vectors, group._group,
                                               bucket_bytes)

@@ -8,6 +8,15 @@ from ._wick import Tensor, Var, cosine_rate as cosine_rate
 from .module import Module
 
 
+def _named(parameters: Module | Mapping[str, Var] | Sequence[Var]) -> dict[str, Var]:
+    """Parameters by their names; the elements of a sequence are numbered."""
+    if isinstance(parameters, Module):
+        return parameters.named_parameters()
+    if isinstance(parameters, Mapping):
+        return dict(parameters)
+    return {str(index): var for index, var in enumerate(parameters)}
+
+
 class AdamW:
     """AdamW, with PyTorch's defaults.
 
@@ -21,12 +30,7 @@ class AdamW:
     def __init__(self, parameters: Module | Mapping[str, Var] | Sequence[Var], lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.01,
                  clip_norm: float = 0.0, decays_vectors: bool = True) -> None:
-        if isinstance(parameters, Module):
-            named = parameters.named_parameters()
-        elif isinstance(parameters, Mapping):
-            named = dict(parameters)
-        else:
-            named = {str(index): var for index, var in enumerate(parameters)}
+        named = _named(parameters)
         self.lr = lr
         self._parameters = named
         self._adamw = _wick._AdamW(named, betas[0], betas[1], eps, weight_decay, clip_norm, decays_vectors)
