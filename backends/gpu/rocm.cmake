@@ -3,9 +3,12 @@
 #   WICK_ROCM_TARGETS  the gfx targets that get code; scripts/build-rocm sets it from --all or --targets
 include(${PROJECT_SOURCE_DIR}/cmake/AmdObjects.cmake)
 
-set(WICK_ROCM_TARGETS gfx906 gfx908 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201 gfx9-generic gfx10-3-generic
-    gfx11-generic gfx12-generic
-    CACHE STRING "gfx targets that wick_rocm has code for")
+set(rocm_default gfx906 gfx908 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201 gfx9-generic gfx10-1-generic
+    gfx10-3-generic gfx11-generic gfx12-generic)
+if(WICK_AMD_NEWER_CLANG)
+  list(APPEND rocm_default gfx950 gfx9-4-generic)
+endif()
+set(WICK_ROCM_TARGETS ${rocm_default} CACHE STRING "gfx targets that wick_rocm has code for")
 set(WICK_ROCM_MATRIX ON CACHE BOOL "Use the cards' matrix instructions; OFF builds what cards without them run")
 
 # A target that the runtime has no row for would be code that no card is ever given.

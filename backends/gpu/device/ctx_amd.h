@@ -209,7 +209,7 @@ inline constexpr int kDeviceThreads = K::threads(kDeviceWave);
 /// compiler then counts those of matrix accumulators too, which CDNA's waves share with the others.
 template <class K>
 constexpr int least_waves() {
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__) || defined(__gfx9_4_generic__)
   if constexpr (requires {
                   requires K::kLeastWaves >
                   0;

@@ -34,7 +34,7 @@ enum Family : unsigned {
                 // matrix kernels
   kCdna2 = 2,   // gfx90a: MFMA
   kCdna3 = 4,   // gfx942, gfx9-4-generic, gfx950: MFMA
-  kRdna2 = 8,   // gfx103x: wave 32
+  kRdna2 = 8,   // gfx101x and gfx103x: wave 32
   kRdna3 = 16,  // gfx11xx: WMMA
   kRdna4 = 32,  // gfx12xx: WMMA
   kSm75 = 64,   // Turing: no bf16 mma.sync

@@ -174,6 +174,7 @@ std::string_view base(std::string_view architecture) {
 std::string generic_of(std::string_view a) {
   if (a == "gfx942" || a == "gfx950") return "gfx9-4-generic";
   if (a == "gfx900" || a == "gfx906" || a == "gfx90c") return "gfx9-generic";
+  if (a.starts_with("gfx101")) return "gfx10-1-generic";
   if (a.starts_with("gfx103")) return "gfx10-3-generic";
   if (a.starts_with("gfx11")) return "gfx11-generic";
   if (a.starts_with("gfx12")) return "gfx12-generic";
