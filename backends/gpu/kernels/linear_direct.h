@@ -4,6 +4,7 @@
 // that order: read as it is, each lane of a load would have a cache line of its own, and these
 // look-ups would take more time than the weights.
 #pragma once
+#include "device/byte_plus.h"
 #include "device/mma.h"
 #include "kernels/linear.h"
 #include "kernels/weight_units.h"
@@ -74,17 +75,17 @@ struct OrderRows {
   }
 };
 
-template <class F, class T>
+/// tiles: of 16 rows of x.
+template <class F, class T, int tiles>
 struct LinearDirect {
   static constexpr bool kUsesMatrix = true, kSumsByLayout = true;
-  static constexpr int kThreads = 256, kTiles = LinearCall::kMaxRows / 16;
+  static constexpr int kThreads = 256, kTiles = tiles;
   static constexpr int kResidentBlocks = 2;
   using Order = DirectOrder<F>;
   using Unit = UnitOfWeights<F>;
   static constexpr int kUnit = Order::kUnit, kSteps = Order::kSteps;
   struct Args : LinearArgs {
     const void* rows;  // x in the order of DirectOrder
-    int32 tiles;       // of 16 rows of x
     int32 waves;       // that share 16 columns: a power of two
   };
   static constexpr int threads(int) { return kThreads; }
@@ -94,7 +95,7 @@ struct LinearDirect {
   }
   /// As LinearVector::waves_for.
   static int waves_for(int wave, int64 n, int64 k) {
-    constexpr int64 kBusyBlocks = 256, kLeast = 4 * kUnit;  // of k, for a wave
+    constexpr int64 kBusyBlocks = 200, kLeast = 4 * kUnit;  // of k, for a wave
     int waves = 1;
     while (waves < kThreads / wave && waves * kLeast < k &&
            ceil_div<int64>(n, columns_of_block(wave, waves)) < kBusyBlocks)
@@ -141,15 +142,18 @@ struct LinearDirect {
         units.of[p] = Unit::load(w[p], k < args.k ? k / kUnit : 0);  // others meet zeros
       }
     };
-    // Rows of x, loaded a product before they are multiplied.
-    const int span_packs = kSteps * args.tiles * Order::template kStepPacks<Ctx>;
+    // Rows of x, a tile of a step each, which are loaded one or two products before theirs.
+    constexpr int kOfStep = Order::template kStepPacks<Ctx>, kCount = kSteps * kTiles;
+    constexpr int kAhead = kTiles == 1 ? 2 : 1, kHeld = 2 * kAhead;
+    static_assert(kCount % kHeld == 0);
     const auto rows_of = [&](int span) {
-      return static_cast<const Words*>(args.rows) + int64(span / kSpan) * span_packs + ctx.lane();
+      return static_cast<const Words*>(args.rows) + int64(span / kSpan) * (kCount * kOfStep) +
+             ctx.lane();
     };
-    Words ahead[kPacks];
-    const auto load_ahead = [&](const Words* rows) {
+    Words held[kHeld][kPacks];
+    const auto load_rows = [&](Words(&to)[kPacks], const Words* rows) {
       WICK_UNROLL
-      for (int p = 0; p < kPacks; p++) ahead[p] = rows[p * Ctx::kWave];
+      for (int p = 0; p < kPacks; p++) to[p] = rows[p * Ctx::kWave];
     };
     const auto multiply_span = [&](const Units& units, const Words* rows, const Words* following) {
       WICK_UNROLL
@@ -163,16 +167,12 @@ struct LinearDirect {
           right[product] = direct_operand<Side::kRight, T>(ctx, weights, product);
         WICK_UNROLL
         for (int i = 0; i < kTiles; i++) {
-          if (i >= args.tiles) break;
-          Words packs[kPacks];
-          WICK_UNROLL
-          for (int p = 0; p < kPacks; p++) packs[p] = ahead[p];
-          rows += Order::template kStepPacks<Ctx>;
-          const bool is_last = step + 1 == kSteps && (i + 1 == kTiles || i + 1 >= args.tiles);
-          load_ahead(is_last ? following : rows);
+          const int n = step * kTiles + i, next = n + kAhead;
+          load_rows(held[next % kHeld],
+                    next < kCount ? rows + next * kOfStep : following + (next - kCount) * kOfStep);
           WICK_UNROLL
           for (int product = 0; product < M::kDirectProducts; product++)
-            multiply(ctx, sums[i], direct_operand<Side::kLeft, T>(ctx, packs, product),
+            multiply(ctx, sums[i], direct_operand<Side::kLeft, T>(ctx, held[n % kHeld], product),
                      right[product]);
         }
       }
@@ -191,7 +191,8 @@ struct LinearDirect {
     if (span < args.k) {
       Units a, b;
       load(a, span);
-      load_ahead(rows_of(span));
+      WICK_UNROLL
+      for (int n = 0; n < kAhead; n++) load_rows(held[n], rows_of(span) + n * kOfStep);
       WICK_ROLL
       while (advance(a, b) && advance(b, a)) {
       }
@@ -205,13 +206,15 @@ struct LinearDirect {
   static WICK_DEVICE Words decoded(const Unit& unit, int step) {
     const int run = step / 4, first = step % 4 * 2;
     const BlockScale scale = unit.scales[run][step % 4 * 8 * Unit::kScales / blocks::kRun];
+    constexpr int kLimit = kQuantBias<F> == 128 ? 256 : 128;
+    // (bias + kByteOffset) scale is exact, but beside an offset of the format's own.
+    const float offset = (F::kHasOffset ? scale.offset : 0.0f) -
+                         float(kQuantBias<F> + kByteOffset<kLimit>) * scale.scale;
     Pack<T, 8> pack;
     WICK_UNROLL
     for (int e = 0; e < 8; e++) {
-      const uint32 word = unit.words[run][first + e / 4];
-      const float quant =
-          byte_minus(kQuantBias<F> == 128 ? word ^ 0x80808080u : word, e % 4, kQuantBias<F>);
-      pack.v[e] = round_to<T>(fma(scale.scale, quant, F::kHasOffset ? scale.offset : 0.0f));
+      const uint32 word = unit.words[run][first + e / 4] ^ (kLimit == 256 ? 0x80808080u : 0u);
+      pack.v[e] = round_to<T>(fma(scale.scale, byte_plus<kLimit>(word, e % 4), offset));
     }
     static_assert(sizeof pack == sizeof(Words));
     return __builtin_bit_cast(Words, pack);
@@ -224,14 +227,13 @@ struct LinearDirect {
     using M = typename Ctx::Matrix;
     WICK_UNROLL
     for (int i = 0; i < kTiles; i++) {
-      if (i >= args.tiles) break;
       float* const to = shared.sums[ctx.wave()][i];
       WICK_UNROLL
       for (int e = 0; e < M::kAccumulator; e++)
         to[M::m(ctx.lane(), e) * 16 + M::n(ctx.lane(), e)] = sums[i].v[e];
     }
     ctx.sync_shared();
-    const int groups = Ctx::kWaves / args.waves, of_group = args.tiles * 256;
+    const int groups = Ctx::kWaves / args.waves, of_group = kTiles * 256;
     WICK_ROLL
     for (int t = ctx.thread(); t < groups * of_group; t += Ctx::kThreads) {
       const int group = t / of_group, tile = t % of_group / 256, at = t % 256;
@@ -253,7 +255,7 @@ struct LinearDirect {
 
 template <class F, class T>
 struct LinearDirectLaunch {
-  using K = LinearDirect<F, T>;
+  using Order = DirectOrder<F>;
   static const char* accepts(const Call& call, const DeviceInfo&) {
     const LinearCall linear(call);
     if (const char* why = linear.check(true)) return why;
@@ -264,23 +266,29 @@ struct LinearDirectLaunch {
   }
   static int64 scratch_bytes(const Call& call, const DeviceInfo&) {
     const LinearCall linear(call);
-    return K::Order::bytes(linear.k(), tiles_of(linear));
+    return Order::bytes(linear.k(), tiles_of(linear));
   }
   static Status run(const Call& call) {
+    static_assert(LinearCall::kMaxRows == 32);
+    return tiles_of(LinearCall(call)) == 1 ? run_kernel<LinearDirect<F, T, 1>>(call)
+                                           : run_kernel<LinearDirect<F, T, 2>>(call);
+  }
+
+ private:
+  template <class K>
+  static Status run_kernel(const Call& call) {
     const LinearCall linear(call);
     const int wave = wave_of(call.device);
     const int waves = K::waves_for(wave, linear.n(), linear.k());
     const typename K::Args args{linear.args(LinearCall::kMaxRows, K::columns_of_block(wave, waves)),
-                                call.scratch, int32(tiles_of(linear)), waves};
+                                call.scratch, waves};
     if (args.n == 0) return {};
     const Status status =
         launch<OrderRows<F, T>>({call.in[0].as<T>(), args.x_row, call.scratch, args.m, args.k,
-                                 args.tiles, int32(K::Order::spans(args.k))},
+                                 K::kTiles, int32(Order::spans(args.k))},
                                 call);
     return status.ok() ? launch<K>(args, call) : status;
   }
-
- private:
   static int64 tiles_of(const LinearCall& linear) { return ceil_div<int64>(linear.m(), 16); }
 };
 

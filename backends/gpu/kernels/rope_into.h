@@ -8,12 +8,14 @@
 
 namespace wick::gpu {
 
-/// S: of the caches.
-template <class T, class S = T>
+/// S: of the caches. kMaxHalf: the most pairs of a head. Few make a short program: a decode step
+/// runs each kernel once a layer, and a layer's programs together should fit into the cache of
+/// instructions.
+template <class T, class S, int kMaxHalf>
 struct RopeInto {
   using C = Compute<T>;
   static constexpr int kThreads = 256;
-  static constexpr int kMaxHalf = 256, kLeastWave = 32, kPairs = kMaxHalf / kLeastWave;
+  static constexpr int kLeastWave = 32, kPairs = kMaxHalf / kLeastWave;
   template <class X>
   struct Rows {
     X* data;
@@ -171,7 +173,7 @@ struct RopeInto {
 
 template <class T, class S = T>
 struct RopeIntoLaunch {
-  using K = RopeInto<T, S>;
+  static constexpr int kSmallHalf = 64, kMaxHalf = 256;
   static constexpr Signature signature{kSame<S, T> ? kRopeInto : kRopeIntoMixed, kDTypeOf<T>,
                                        kKernelAccumulates};
 
@@ -182,7 +184,7 @@ struct RopeIntoLaunch {
     for (const View* x : heads)
       if (x->rank != 4 || x->shape[3] != q.shape[3] || (q.shape[3] > 1 && x->strides[3] != 1))
         return "the operands are not heads of one size with an inner stride of 1";
-    if (q.shape[3] % 2 != 0 || q.shape[3] > 2 * K::kMaxHalf) return "a head is odd or above 512";
+    if (q.shape[3] % 2 != 0 || q.shape[3] > 2 * kMaxHalf) return "a head is odd or above 512";
     const int64 b = q.shape[0], t = q.shape[1], g = k.shape[2];
     if (k.shape[0] != b || v.shape[0] != b || k.shape[1] != t || v.shape[1] != t ||
         v.shape[2] != g || y.shape[0] != b || y.shape[1] != t || y.shape[2] != q.shape[2])
@@ -213,13 +215,20 @@ struct RopeIntoLaunch {
                                                         : "there is more than a launch covers";
   }
   static Status run(const Call& call) {
+    return call.in[0].shape[3] <= 2 * kSmallHalf ? run_kernel<RopeInto<T, S, kSmallHalf>>(call)
+                                                 : run_kernel<RopeInto<T, S, kMaxHalf>>(call);
+  }
+
+ private:
+  template <class K>
+  static Status run_kernel(const Call& call) {
     const View &q = call.in[0], &k = call.in[1], &positions = call.in[5], &at = call.in[6];
     typename K::Args a{};
-    a.q = of_tokens(q), a.k = of_tokens(k), a.v = of_tokens(call.in[2]),
-    a.y = of_tokens(call.out[0]);
-    a.keys = of_cache<S>(call.out[1]), a.values = of_cache<S>(call.out[2]);
+    a.q = of_tokens<K>(q), a.k = of_tokens<K>(k), a.v = of_tokens<K>(call.in[2]),
+    a.y = of_tokens<K>(call.out[0]);
+    a.keys = of_cache<K, S>(call.out[1]), a.values = of_cache<K, S>(call.out[2]);
     if (call.out[1].dtype == DType::kI8)
-      a.key_scales = of_cache<f16>(call.out[3]), a.value_scales = of_cache<f16>(call.out[4]);
+      a.key_scales = of_cache<K, f16>(call.out[3]), a.value_scales = of_cache<K, f16>(call.out[4]);
     a.cos = call.in[3].as<typename K::C>(), a.sin = call.in[4].as<typename K::C>();
     a.norms = attributes_of(call).has_norms ? call.in[7].as<T>() : nullptr;
     a.positions = positions.as<int64>(), a.at = at.as<int64>();
@@ -232,15 +241,14 @@ struct RopeIntoLaunch {
     a.rows = int32(q.shape[0] * q.shape[1] * (q.shape[2] + 2 * k.shape[2]));
     return a.rows == 0 || a.half == 0 ? Status{} : launch<K>(a, call);
   }
-
- private:
   static const RopeIntoAttributes& attributes_of(const Call& call) {
     return *static_cast<const RopeIntoAttributes*>(call.attributes);
   }
+  template <class K>
   static typename K::template Rows<T> of_tokens(const View& x) {
     return {x.as<T>(), x.strides[0], x.strides[1], x.strides[2]};
   }
-  template <class X>
+  template <class K, class X>
   static typename K::template Rows<X> of_cache(const View& x) {
     return {x.as<X>(), x.strides[0], x.strides[2], x.strides[1]};
   }
