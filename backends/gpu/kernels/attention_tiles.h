@@ -458,7 +458,13 @@ struct SdpaTiles {
       if (kAhead) k.fetch(ctx, keys_at, tile + P::kKeys, range.end, next);
       ctx.sync_shared();  // and all are done with the values before
       if (!kAhead) v.fetch(ctx, values_at, tile, range.end, moved);
-      typename P::Scores scores[P::kAtOnce] = {};
+      typename P::Scores scores[P::kAtOnce] = {}, biases[masked ? P::kAtOnce : 1];
+      if constexpr (masked) {  // which arrive while the scores are multiplied
+        WICK_UNROLL
+        for (int g = 0; g < P::kAtOnce; g++)
+          load_bias(ctx, shared, a, tile, first_group + g, biases[g]);
+        ctx.keep_order();
+      }
       if (has_rows) score(ctx, shared, keys_at, held, first_group, scores);
       v.deliver(ctx, values_at);
       if (kAhead) v.fetch(ctx, values_at, tile + P::kKeys, range.end, next);
@@ -471,7 +477,7 @@ struct SdpaTiles {
       WICK_UNROLL
       for (int g = 0; g < P::kAtOnce; g++) {
         if (a.transforms) transform(ctx, a, scores[g]);
-        if constexpr (masked) add_bias(ctx, shared, a, tile, first_group + g, scores[g]);
+        if constexpr (masked) add_bias<Ctx>(biases[g], scores[g]);
         if (!whole) hide(ctx, tile, group[g], scores[g]);
         weigh(ctx, a.factor, group[g], scores[g]);
       }
@@ -629,23 +635,32 @@ struct SdpaTiles {
       ctx.keep_order();
     }
   }
-  /// Adds biases to transformed scores. Keys beyond the last have no bias.
+  /// The biases of a tile's keys; of keys beyond the last, which no row sees, the last one's.
   template <class Ctx>
-  static WICK_INLINE void add_bias(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
-                                   int tile, int g, typename Parts<Ctx>::Scores& scores) {
+  static WICK_INLINE void load_bias(const Ctx& ctx, const Shared<Ctx>& shared, const Args& a,
+                                    int tile, int g, typename Parts<Ctx>::Scores& biases) {
     using M = typename Ctx::Matrix;
     const float* row[M::kColumns];
     WICK_UNROLL
     for (int i = 0; i < M::kAccumulator; i++)
       row[M::column(i)] = a.bias + shared.bias[row_of_wave(ctx, g) + M::n(ctx.lane(), i)];
+    const int last = a.shape.keys - 1;
     WICK_UNROLL
     for (int j = 0; j < Parts<Ctx>::kSteps; j++) {
       WICK_UNROLL
       for (int i = 0; i < M::kAccumulator; i++) {
         const int s = tile + 16 * j + M::m(ctx.lane(), i);
-        if (s < a.shape.keys) scores[j].v[i] += row[M::column(i)][s * a.bias_key];
+        biases[j].v[i] = row[M::column(i)][(s < last ? s : last) * a.bias_key];
       }
     }
+  }
+  /// Adds biases to transformed scores.
+  template <class Ctx>
+  static WICK_INLINE void add_bias(const typename Parts<Ctx>::Scores& biases,
+                                   typename Parts<Ctx>::Scores& scores) {
+    WICK_UNROLL
+    for (int j = 0; j < Parts<Ctx>::kSteps; j++) WICK_UNROLL
+    for (int i = 0; i < Ctx::Matrix::kAccumulator; i++) scores[j].v[i] += biases[j].v[i];
   }
   /// Sets the scores of keys that a row does not see to -inf.
   template <class Ctx>
@@ -817,6 +832,7 @@ struct SdpaTilesLaunch {
   static constexpr int64 kSmallBlocks = 384, kLargeBlocks = 256;
   static int groups_of(const AttentionCall& c) {
     const AttentionShape shape = c.shape();
+    if (masked && shape.larger_dim() > 64) return 1;  // two groups' biases have no registers
     const int64 large = shape.batch * shape.key_heads.divisor * ceil_div<int64>(shape.rows(), 128);
     return shape.larger_dim() <= 128 && shape.rows() > 64 && 4 * large >= 3 * kLargeBlocks ? 2 : 1;
   }
@@ -826,8 +842,9 @@ struct SdpaTilesLaunch {
   }
   template <int bucket>
   static Status run_groups(const Call& call) {
-    return groups_of(Stream::attention(call)) == 2 ? run_kernel<bucket, 2>(call)
-                                                   : run_kernel<bucket, 1>(call);
+    if constexpr (!masked || bucket <= 64)
+      if (groups_of(Stream::attention(call)) == 2) return run_kernel<bucket, 2>(call);
+    return run_kernel<bucket, 1>(call);
   }
   template <int bucket, int groups>
   static Status run_kernel(const Call& call) {
