@@ -139,12 +139,12 @@ struct LinearDirect {
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++) {
         const int k = span + from[p];
-        units.of[p] = Unit::load(w[p], k < args.k ? k / kUnit : 0);  // others meet zeros
+        units.of[p] = Unit::load_ahead(w[p], k < args.k ? k / kUnit : 0);  // others meet zeros
       }
     };
     // Rows of x, a tile of a step each, which are loaded one or two products before theirs.
     constexpr int kOfStep = Order::template kStepPacks<Ctx>, kCount = kSteps * kTiles;
-    constexpr int kAhead = kTiles == 1 ? 2 : 1, kHeld = 2 * kAhead;
+    constexpr int kAhead = kTiles == 1 || !Ctx::kCopiesAsync ? 2 : 1, kHeld = 2 * kAhead;
     static_assert(kCount % kHeld == 0);
     const auto rows_of = [&](int span) {
       return static_cast<const Words*>(args.rows) + int64(span / kSpan) * (kCount * kOfStep) +
@@ -155,7 +155,9 @@ struct LinearDirect {
       WICK_UNROLL
       for (int p = 0; p < kPacks; p++) to[p] = rows[p * Ctx::kWave];
     };
-    const auto multiply_span = [&](const Units& units, const Words* rows, const Words* following) {
+    const auto multiply_span = [&](Units& units, const Words* rows, const Words* following) {
+      WICK_UNROLL
+      for (int p = 0; p < kPacks; p++) units.of[p].end_load();
       WICK_UNROLL
       for (int step = 0; step < kSteps; step++) {
         Words weights[kPacks];
@@ -179,11 +181,10 @@ struct LinearDirect {
     };
     int span = ctx.wave() % args.waves * kSpan;
     // Whether there is another span, on its way into `next` while `now` is multiplied.
-    const auto advance = [&](const Units& now, Units& next) {
+    const auto advance = [&](Units& now, Units& next) {
       const int following = span + args.waves * kSpan;
       const bool more = following < args.k;
       load(next, more ? following : span);
-      ctx.keep_order();
       multiply_span(now, rows_of(span), rows_of(more ? following : span));
       span = following;
       return more;

@@ -19,8 +19,11 @@ struct UnitOfWeights {
   static constexpr int kWords = blocks::kRun / 4;
   static constexpr int kBias = kQuantBias<F> == 128 ? 0 : kQuantBias<F>;
   static constexpr int kStep = kRuns == 2 ? kRunStep<F> : 1;
+  static constexpr bool kHasHead = kRuns == 2 && kStep == 1;  // whether one load has all scales
   uint32 words[kRuns][kWords];
   BlockScale scales[kRuns][kScales];
+  uint32 head[kHasHead ? 4 : 1];
+  int32 first_run = 0;  // in the block, of a unit with a head
 
   /// Run r of a unit, counted from the row's begin; the unit of a run, and its r.
   static WICK_DEVICE int run_of(int unit, int r) {
@@ -30,6 +33,12 @@ struct UnitOfWeights {
   static WICK_DEVICE int place_of(int run) { return run / kStep % kRuns; }
 
   static WICK_DEVICE UnitOfWeights load(const uint8* row, int unit) {
+    UnitOfWeights w = load_ahead(row, unit);
+    w.end_load();
+    return w;
+  }
+  /// The same for a unit that is needed later, then after end_load: this waits for no load of words.
+  static WICK_DEVICE UnitOfWeights load_ahead(const uint8* row, int unit) {
     constexpr int kPerBlock = kBlockElements<F> / blocks::kRun / kRuns;
     UnitOfWeights w;
     if constexpr (kRuns == 2) {
@@ -37,8 +46,8 @@ struct UnitOfWeights {
       const int first = run_of(unit % kPerBlock, 0);
       w.load_low(block, first);
       if constexpr (F::kHighBytes > 0) w.load_high(block, first);
-      if constexpr (kStep == 1)
-        w.load_head(block, first);
+      if constexpr (kHasHead)
+        load_words<F>(block, w.head), w.first_run = first;
       else
         for (int r = 0; r < 2; r++)
           for (int g = 0; g < kScales; g++)
@@ -53,6 +62,24 @@ struct UnitOfWeights {
       for (int g = 0; g < kScales; g++) w.scales[0][g] = run.scales[g];
     }
     return w;
+  }
+
+  WICK_DEVICE void end_load() {
+    if constexpr (kHasHead) {
+      // Both forms of a block's first and last four runs, of which values are chosen: no branches.
+      const float scale = to_float(f16{uint16(head[0])}),
+                  offset = to_float(f16{uint16(head[0] >> 16)});
+      const bool is_low = first_run < 4;
+      WICK_UNROLL
+      for (int i = 0; i < 2; i++) {
+        const uint32 shift = (first_run + i) % 4 * 8, b0 = head[1] >> shift & 255,
+                     b4 = head[2] >> shift & 255, b8 = head[3] >> shift & 255;
+        const uint32 low_s = b0 & 63, high_s = (b8 & 15) | b0 >> 6 << 4;
+        const uint32 low_o = b4 & 63, high_o = b8 >> 4 | b4 >> 6 << 4;
+        scales[i][0] = {scale * float(int(is_low ? low_s : high_s)),
+                        -(offset * float(int(is_low ? low_o : high_o)))};
+      }
+    }
   }
 
  private:
@@ -74,21 +101,6 @@ struct UnitOfWeights {
     for (int i = 0; i < kWords; i++) {
       words[0][i] |= (high[i] >> of_first.shift & mask) << 4;
       words[1][i] |= (high[i] >> of_second.shift & mask) << 4;
-    }
-  }
-  /// The scales of runs `run` and run + 1, which one load has.
-  WICK_DEVICE void load_head(const uint8* block, int run) {
-    uint32 head[4];
-    load_words<F>(block, head);
-    const float scale = to_float(f16{uint16(head[0])}),
-                offset = to_float(f16{uint16(head[0] >> 16)});
-    WICK_UNROLL
-    for (int i = 0; i < 2; i++) {
-      const uint32 shift = (run + i) % 4 * 8, b0 = head[1] >> shift & 255,
-                   b4 = head[2] >> shift & 255, b8 = head[3] >> shift & 255;
-      const uint32 s = run < 4 ? b0 & 63 : (b8 & 15) | b0 >> 6 << 4;
-      const uint32 o = run < 4 ? b4 & 63 : b8 >> 4 | b4 >> 6 << 4;
-      scales[i][0] = {scale * float(int(s)), -(offset * float(int(o)))};
     }
   }
 };

@@ -146,7 +146,8 @@ WICK_DEVICE void load_floats(DType dtype, const uint8* row, int k, int end, bool
 template <class F, int n>
 WICK_DEVICE void load_words(const uint8* p, uint32 (&words)[n]) {
   if constexpr (kBlockAlignment<F> == 2) {
-    // Whole words from the one before, of which all but the last lie in the row, and half a word.
+    // Whole words from the one before, of which all but the last lie in the row, and half a word; if
+    // that is not needed, another one is loaded: a load under a condition would wait for the others.
     const bool odd = (reinterpret_cast<uint64>(p) & 2) != 0;
     const auto* const from = reinterpret_cast<const uint32*>(odd ? p - 2 : p);
     uint32 all[n + 1];
@@ -154,7 +155,7 @@ WICK_DEVICE void load_words(const uint8* p, uint32 (&words)[n]) {
       for (int i = 0; i < n; i += 4) load_four<4>(from + i, all + i);
     else
       for (int i = 0; i < n; i++) all[i] = from[i];
-    all[n] = odd ? *reinterpret_cast<const uint16*>(from + n) : 0;
+    all[n] = *reinterpret_cast<const uint16*>(from + (odd ? n : n - 1));
     for (int i = 0; i < n; i++)
       words[i] = uint32((uint64(all[i + 1]) << 32 | all[i]) >> (odd ? 16 : 0));
   } else if constexpr (kBlockAlignment<F> >= 4 && n % 4 == 0) {
