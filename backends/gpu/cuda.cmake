@@ -100,7 +100,7 @@ file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.c
 foreach(unit IN LISTS cuda_kernels)
   add_cuda_unit(${unit} ${cuda_gencode} --compress-mode=size)
 endforeach()
-foreach(unit runtime/rt_cuda runtime/registry libraries/library_kernels libraries/self_check)  # no kernels in these
+foreach(unit runtime/rt_cuda runtime/registry libraries/library_kernels libraries/self_check libraries/collectives)  # no kernels in these
   add_cuda_unit(${CMAKE_CURRENT_SOURCE_DIR}/${unit}.cpp -arch=sm_${cuda_lowest})
 endforeach()
 

@@ -35,7 +35,7 @@ endif()
 file(GLOB rocm_units CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cpp)
 set(rocm_libraries ${CMAKE_CURRENT_SOURCE_DIR}/libraries)
 wick_amd_objects(rocm_objects UNITS ${rocm_units} HOST_ONLY ${rocm_runtime}/rt_rocm.cpp ${rocm_runtime}/registry.cpp
-                 ${rocm_libraries}/library_kernels.cpp ${rocm_libraries}/self_check.cpp
+                 ${rocm_libraries}/library_kernels.cpp ${rocm_libraries}/self_check.cpp ${rocm_libraries}/collectives.cpp
                  TARGETS ${WICK_ROCM_TARGETS} INCLUDES ${rocm_includes} DEFINES ${rocm_defines}
                  CONSTANTS ${rocm_runtime}/rt_rocm_constants.h)
 
@@ -161,6 +161,15 @@ if(BUILD_TESTING)
   target_compile_definitions(rocm_library_test PRIVATE WICK_FAKE_LIBRARIES="${fake_libraries}")
   add_dependencies(rocm_library_test wick_rocm fake_rocblas fake_rocblas_incomplete fake_miopen)
   add_test(NAME rocm_library COMMAND rocm_library_test)
+
+  add_fake_library(fake_rccl fake_rccl librccl.so.1 .)
+  add_fake_library(fake_rccl_incomplete fake_rccl librccl.so.1 incomplete)
+  target_compile_definitions(fake_rccl_incomplete PRIVATE FAKE_RCCL_INCOMPLETE)
+  add_executable(rocm_collectives_test ${gpu_tests}/rocm_collectives_test.cpp)
+  target_link_libraries(rocm_collectives_test PRIVATE wick_test_devices wick GTest::gtest)
+  target_compile_definitions(rocm_collectives_test PRIVATE WICK_FAKE_LIBRARIES="${fake_libraries}")
+  add_dependencies(rocm_collectives_test wick_rocm fake_rccl fake_rccl_incomplete)
+  add_test(NAME rocm_collectives COMMAND rocm_collectives_test)
 
   add_code_objects(example_objects ${PROJECT_SOURCE_DIR}/examples/custom_kernel.hip ${WICK_ROCM_TARGETS})
   add_custom_target(example_kernels DEPENDS ${example_objects})

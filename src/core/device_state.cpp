@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 
 #include "base/environment.h"
+#include "core/lost_results.h"
 #include "core/memory_limit.h"
 #include "core/work_gate.h"
 
@@ -15,7 +17,47 @@ bool wants_plain(const DeviceInfo& info) {
          environment_choice("WICK_ALLOC", {"caching", "plain"}).value_or(0) == 1;
 }
 
+struct LostResults {
+  std::atomic<bool> any{false};
+  std::mutex mutex;  // of what follows
+  std::map<const DeviceState*, std::pair<ErrorCode, std::string>> reports;
+};
+
+/// Never destroyed: a thread may report at the exit.
+LostResults& lost_results() {
+  static LostResults& all = *new LostResults;
+  return all;
+}
+
+/// Throws the report for a device, if there is one.
+void throw_lost_results(const DeviceState& state) {
+  LostResults& all = lost_results();
+  if (!all.any.load(std::memory_order_acquire)) return;
+  std::unique_lock lock(all.mutex);
+  const auto found = all.reports.find(&state);
+  if (found == all.reports.end()) return;
+  const auto [code, reason] = found->second;
+  all.reports.erase(found);
+  all.any.store(!all.reports.empty(), std::memory_order_release);
+  lock.unlock();
+  fail(code, "synchronize", reason);
+}
+
 }  // namespace
+
+void report_lost_results(const DeviceState& state, ErrorCode code, const std::string& reason) {
+  LostResults& all = lost_results();
+  const std::lock_guard lock(all.mutex);
+  all.reports.insert_or_assign(&state, std::pair(code, reason));
+  all.any.store(true, std::memory_order_release);
+}
+
+void forget_lost_results(const DeviceState& state) {
+  LostResults& all = lost_results();
+  const std::lock_guard lock(all.mutex);
+  all.reports.erase(&state);
+  all.any.store(!all.reports.empty(), std::memory_order_release);
+}
 
 DeviceState::DeviceState(DeviceLocation location, const Backend& backend, const DeviceInfo& info)
     : location(location),
@@ -60,6 +102,7 @@ void DeviceState::synchronize(void* stream) const {
     fail(ErrorCode::kKernelError, name_of(record.op), "kernel failed with code ", record.code,
          " at position ", record.position, " on ", location);
   require(status, "synchronize");
+  throw_lost_results(*this);
 }
 
 void DeviceState::synchronize_all() const {

@@ -15,6 +15,7 @@ enum class MessageKind : uint32_t {
   kData = 1,     // `bytes` follow
   kLeave = 2,    // the rank leaves the group in good order
   kFailure = 3,  // the rank's group has failed; the text says why
+  kProgress = 4  // the rank's calls that no other message shows; the text is the last one
 };
 
 struct MessageHeader {
@@ -22,7 +23,7 @@ struct MessageHeader {
 
   uint32_t mark = kMark;
   MessageKind kind = MessageKind::kData;
-  uint64_t bytes = 0;      // of a failure: its ErrorCode
+  uint64_t bytes = 0;      // of a failure: its ErrorCode; of progress: calls, and launches << 32
   uint64_t text_hash = 0;  // of the whole text
   char text[104] = "";     // the call, or the reason; the beginning if it is longer
 
@@ -35,7 +36,7 @@ struct MessageHeader {
     return header;
   }
   bool is_valid() const {
-    return mark == kMark && kind >= MessageKind::kData && kind <= MessageKind::kFailure;
+    return mark == kMark && kind >= MessageKind::kData && kind <= MessageKind::kProgress;
   }
   ErrorCode code() const {
     const bool is_argument = bytes == uint64_t(ErrorCode::kInvalidArgument);

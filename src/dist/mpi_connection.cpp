@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "core/registry.h"
+#include "dist/choice.h"
 #include "wick/base/error.h"
 
 namespace wick::dist {
@@ -261,11 +262,11 @@ bool is_of_mpirun(const ProcessGroupOptions& options) {
 }  // namespace
 
 std::vector<MpiConnection> meet_over_mpi(const ProcessGroupOptions& options) {
-  enum { kAuto, kTcp, kMpi };
-  const int choice = environment_choice("WICK_DIST", {"auto", "tcp", "mpi"}).value_or(kAuto);
-  if (choice == kTcp || (choice == kAuto && !is_of_mpirun(options))) return {};
+  const Choice choice = choice_of_environment();
+  const bool is_free = choice == Choice::kAuto || choice == Choice::kNccl;
+  if (choice == Choice::kTcp || (is_free && !is_of_mpirun(options))) return {};
   const MpiFunctions* const mpi = module().functions;
-  if (choice == kAuto && (!mpi || !environment(mpi->launch_variable))) {
+  if (is_free && (!mpi || !environment(mpi->launch_variable))) {
     note("dist: the ranks use TCP, not MPI: ",
          mpi ? "mpirun is of another MPI than wick_mpi.so" : module().reason);
     return {};

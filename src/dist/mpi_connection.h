@@ -43,8 +43,8 @@ class MpiConnection {
 bool wait_for_any(std::span<Waiting<MpiConnection>> all, Clock::time_point until);
 
 /// The streams to the other ranks, by rank; this rank's own is empty. Returns no streams if the
-/// group is to use TCP: WICK_DIST is tcp; or it is auto or unset, and no mpirun has started the
-/// ranks of these options or there is no module for that mpirun's MPI.
+/// group is to use TCP: WICK_DIST is tcp; or it is auto, nccl or unset, and no mpirun has started
+/// the ranks of these options or there is no module for that mpirun's MPI.
 /// Errors: kInvalidArgument for WICK_DIST, and if MPI has other ranks than the options;
 /// kRuntimeMissing if WICK_DIST is mpi and the module is missing; kIo if MPI cannot start.
 std::vector<MpiConnection> meet_over_mpi(const ProcessGroupOptions& options);

@@ -5,6 +5,11 @@
 #include <cstring>
 #include <vector>
 
+#include "base/log.h"
+#include "core/device_state.h"
+#include "dist/card_collectives.h"
+#include "dist/choice.h"
+#include "dist/combine.h"
 #include "dist/mpi_connection.h"
 #include "dist/rendezvous.h"
 #include "dist/stream_transport.h"
@@ -19,17 +24,14 @@
 namespace wick {
 namespace {
 
+using dist::combine;
 using dist::Incoming;
+using dist::name_of;
 using dist::Outgoing;
 
 // Up to these sizes in bytes the time of an exchange counts, not its bytes.
 constexpr int64_t kMaxReducedWhole = 16 << 10;
 constexpr int64_t kMaxBroadcastWhole = 64 << 10;
-
-const char* name_of(ReduceOp reduction) {
-  constexpr const char* kNames[] = {"sum", "mean", "max", "min"};
-  return kNames[int(reduction)];
-}
 
 std::string shown(const Shape& shape, DType dtype) {
   return std::string(dtype_name(dtype)) + to_string(shape);
@@ -45,6 +47,8 @@ std::string call_text(const char* function, const Tensor& x, const Parts&... par
 
 /// The elements in host memory, row-major, off the tape.
 Tensor on_host(const Tensor& x) { return x.detach().to(Device::cpu()).contiguous(); }
+/// The elements where they are, row-major, off the tape.
+Tensor in_row(const Tensor& x) { return x.detach().contiguous(); }
 
 char* bytes_at(const Tensor& host, int64_t element) {
   return static_cast<char*>(host.data()) + bytes_of(host.dtype(), element);
@@ -60,28 +64,42 @@ void require_reducible(const char* function, const Tensor& x, ReduceOp reduction
         dtype_name(x.dtype()));
 }
 
-/// Combines tensors in their order.
-Tensor combine(const std::vector<Tensor>& parts, ReduceOp reduction) {
-  const DType dtype = parts[0].dtype();
-  const bool is_narrow = is_floating(dtype) && dtype != DType::kF64;
-  const bool is_sum = reduction == ReduceOp::kSum || reduction == ReduceOp::kMean;
-  const DType wide = is_narrow && is_sum ? DType::kF32 : dtype;
-  Tensor result = cast(parts[0], wide);
-  for (size_t i = 1; i < parts.size(); i++) {
-    const Tensor part = cast(parts[i], wide);
-    result = is_sum                        ? add(std::move(result), part)
-             : reduction == ReduceOp::kMax ? maximum(std::move(result), part)
-                                           : minimum(std::move(result), part);
-  }
-  if (reduction == ReduceOp::kMean) result = std::move(result) / double(parts.size());
-  return cast(result, dtype);
-}
-
 }  // namespace
 
 struct ProcessGroup::State {
   int rank = 0, world_size = 1, local_rank = 0;
-  std::unique_ptr<dist::Transport> transport;  // nullptr in a group of one
+  std::shared_ptr<dist::Transport> transport;  // nullptr in a group of one
+  std::chrono::milliseconds timeout{};
+  dist::Choice choice = dist::Choice::kAuto;
+  // The library of the ranks' cards, once a function has been called that all ranks call with
+  // tensors on cards; nullptr if there is no library that the cards can use together.
+  std::shared_ptr<dist::CardCollectives> cards;
+  bool have_cards_met = false;
+
+  /// The library for a call with this tensor; nullptr if its bytes go through the host. is_for_all:
+  /// whether all ranks make the call.
+  dist::CardCollectives* cards_for(const std::string& call, const Tensor& x,
+                                   bool is_for_all = true) {
+    const bool may_serve = choice == dist::Choice::kAuto || choice == dist::Choice::kNccl;
+    if (!may_serve || !collectives_of(x.device().state().backend)) return nullptr;
+    if (!have_cards_met && is_for_all) meet_cards(call, x.device());
+    if (cards)
+      check(cards->device() == x.device(), ErrorCode::kDeviceMismatch,
+            call.substr(0, call.find(' ')), "expected a tensor on ", cards->device(),
+            ", this rank's card in the group, got one on ", x.device());
+    return cards.get();
+  }
+
+  void meet_cards(const std::string& call, const Device& device) {
+    std::string why_none;
+    cards =
+        dist::CardCollectives::meet(call, device, rank, world_size, transport, timeout, &why_none);
+    have_cards_met = true;
+    if (cards) return;
+    check(choice != dist::Choice::kNccl, ErrorCode::kRuntimeMissing, "dist",
+          "WICK_DIST is nccl, but ", why_none);
+    note("dist: tensors on cards go through host memory: ", why_none);
+  }
 
   /// Calls f(r) for the other ranks.
   template <class F>
@@ -150,8 +168,7 @@ struct ProcessGroup::State {
     transport->exchange(call, out, in);
   }
 
-  Tensor all_reduce(const Tensor& x, ReduceOp reduction) const {
-    const std::string call = call_text("all_reduce", x, " ", name_of(reduction));
+  Tensor all_reduce(const std::string& call, const Tensor& x, ReduceOp reduction) const {
     if (bytes_of(x.dtype(), x.numel()) <= kMaxReducedWhole)
       return combine(exchange_whole(call, x), reduction);
     const std::vector<int64_t> bounds = part_bounds(x.numel());
@@ -176,8 +193,7 @@ struct ProcessGroup::State {
     return reshape(y, x.shape());
   }
 
-  Tensor broadcast(const Tensor& x, int root) const {
-    const std::string call = call_text("broadcast", x, " root ", root);
+  Tensor broadcast(const std::string& call, const Tensor& x, int root) const {
     const int64_t bytes = bytes_of(x.dtype(), x.numel());
     const Tensor y = rank == root ? x : Tensor::empty(x.shape(), {.dtype = x.dtype()});
     const bool is_whole = bytes <= kMaxBroadcastWhole || world_size == 2 || is_block(x.dtype());
@@ -230,12 +246,14 @@ ProcessGroup ProcessGroup::join(const ProcessGroupOptions& options) {
   const ProcessGroup group(state);
   if (options.world_size == 1) return group;
   const auto timeout = std::chrono::milliseconds(std::llround(1e3 * options.timeout_seconds));
+  state->timeout = timeout;
+  state->choice = dist::choice_of_environment();
   if (std::vector<dist::MpiConnection> over_mpi = dist::meet_over_mpi(options); !over_mpi.empty())
     state->transport =
-        std::make_unique<dist::MpiTransport>(options.rank, std::move(over_mpi), timeout);
+        std::make_shared<dist::MpiTransport>(options.rank, std::move(over_mpi), timeout);
   else
     state->transport =
-        std::make_unique<dist::TcpTransport>(options.rank, dist::meet(options), timeout);
+        std::make_shared<dist::TcpTransport>(options.rank, dist::meet(options), timeout);
   group.barrier();
   return group;
 }
@@ -247,7 +265,10 @@ int ProcessGroup::local_rank() const { return state_->local_rank; }
 Tensor ProcessGroup::all_reduce(const Tensor& x, ReduceOp reduction) const {
   require_reducible("all_reduce", x, reduction);
   if (world_size() == 1) return x;
-  const Tensor y = state_->all_reduce(on_host(x), reduction).to(x.device());
+  const std::string call = call_text("all_reduce", x, " ", name_of(reduction));
+  dist::CardCollectives* const cards = state_->cards_for(call, x);
+  const Tensor y = cards ? cards->all_reduce(call, in_row(x), reduction)
+                         : state_->all_reduce(call, on_host(x), reduction).to(x.device());
   return with_gradient(
       "all_reduce", y, {x}, [group = *this, reduction](const Tensor&, const Tensor& gradient) {
         const bool is_linear = reduction == ReduceOp::kSum || reduction == ReduceOp::kMean;
@@ -273,6 +294,11 @@ int64_t part_size(const char* function, const Tensor& x, int64_t dim, int world_
   return x.size(dim) / world_size;
 }
 
+Shape with_ranks(Shape part, int world_size) {
+  part.insert(0, world_size);
+  return part;
+}
+
 void require_elements(const char* function, const Tensor& x) {
   check(!is_block(x.dtype()), ErrorCode::kUnsupported, function,
         "expected a dtype without blocks, got ", dtype_name(x.dtype()));
@@ -284,9 +310,16 @@ Tensor ProcessGroup::all_gather(const Tensor& x, int64_t dim) const {
   require_elements("all_gather", x);
   const Tensor first = with_dim_first("all_gather", x.detach(), &dim);
   if (world_size() == 1) return x;
-  const std::vector<Tensor> all =
-      state_->exchange_whole(call_text("all_gather", x, " dim ", dim), on_host(first));
-  const Tensor y = movedim(cat(all, 0), 0, dim).to(x.device()).contiguous();
+  const std::string call = call_text("all_gather", x, " dim ", dim);
+  Tensor all;  // with dim first
+  if (dist::CardCollectives* const cards = state_->cards_for(call, x)) {
+    Shape shape = first.shape();
+    shape[0] *= world_size();
+    all = reshape(cards->all_gather(call, in_row(first)), shape);
+  } else {
+    all = cat(state_->exchange_whole(call, on_host(first)), 0);
+  }
+  const Tensor y = movedim(all, 0, dim).to(x.device()).contiguous();
   return with_gradient("all_gather", y, {x},
                        [group = *this, dim](const Tensor&, const Tensor& gradient) {
                          return std::vector{group.reduce_scatter(gradient, dim)};
@@ -299,9 +332,12 @@ Tensor ProcessGroup::reduce_scatter(const Tensor& x, int64_t dim, ReduceOp reduc
   Shape part = first.shape();
   part[0] = part_size("reduce_scatter", x, dim, world_size());
   if (world_size() == 1) return x;
-  const std::vector<Tensor> parts = state_->exchange_parts(
-      call_text("reduce_scatter", x, " dim ", dim, " ", name_of(reduction)), on_host(first), part);
-  const Tensor y = movedim(combine(parts, reduction), 0, dim).to(x.device()).contiguous();
+  const std::string call = call_text("reduce_scatter", x, " dim ", dim, " ", name_of(reduction));
+  dist::CardCollectives* const cards = state_->cards_for(call, x);
+  const Tensor combined =
+      cards ? cards->reduce_scatter(call, in_row(first), reduction)
+            : combine(state_->exchange_parts(call, on_host(first), part), reduction);
+  const Tensor y = movedim(combined, 0, dim).to(x.device()).contiguous();
   return with_gradient("reduce_scatter", y, {x},
                        [group = *this, dim, reduction](const Tensor&, const Tensor& gradient) {
                          const bool is_mean = reduction == ReduceOp::kMean;
@@ -320,8 +356,13 @@ Tensor ProcessGroup::all_to_all(const Tensor& x, int64_t split_dim, int64_t conc
   Shape part = first.shape();
   part[0] = part_size("all_to_all", x, split_dim, world_size());
   if (world_size() == 1) return x;
-  std::vector<Tensor> parts = state_->exchange_parts(
-      call_text("all_to_all", x, " dims ", split_dim, " ", concat_dim), on_host(first), part);
+  const std::string call = call_text("all_to_all", x, " dims ", split_dim, " ", concat_dim);
+  dist::CardCollectives* const cards = state_->cards_for(call, x);
+  std::vector<Tensor> parts =
+      cards
+          ? unbind(reshape(cards->all_to_all(call, in_row(first)), with_ranks(part, world_size())),
+                   0)
+          : state_->exchange_parts(call, on_host(first), part);
   for (Tensor& one : parts) one = movedim(one, 0, split_dim);
   const Tensor y = cat(parts, concat_dim).to(x.device());
   return with_gradient(
@@ -335,7 +376,10 @@ Tensor ProcessGroup::broadcast(const Tensor& x, int root) const {
   check(root >= 0 && root < world_size(), ErrorCode::kOutOfRange, "broadcast",
         "expected a root in [0, ", world_size(), "), got ", root);
   if (world_size() == 1) return x;
-  const Tensor y = state_->broadcast(on_host(x), root).to(x.device());
+  const std::string call = call_text("broadcast", x, " root ", root);
+  dist::CardCollectives* const cards = state_->cards_for(call, x);
+  const Tensor y = cards ? cards->broadcast(call, in_row(x), root)
+                         : state_->broadcast(call, on_host(x), root).to(x.device());
   if (is_block(x.dtype())) return y;
   return with_gradient("broadcast", y, {x},
                        [group = *this, root](const Tensor&, const Tensor& gradient) {
@@ -346,16 +390,25 @@ Tensor ProcessGroup::broadcast(const Tensor& x, int root) const {
 
 void ProcessGroup::send(const Tensor& x, int to) const {
   state_->require_other("send", to);
+  const std::string call = call_text("send", x);
+  if (dist::CardCollectives* const cards = state_->cards_for(call, x, /*is_for_all=*/false))
+    return cards->send(call, in_row(x), to);
   const Tensor host = on_host(x);
   const Outgoing out{to, bytes_at(host, 0), size_t(bytes_of(x.dtype(), x.numel()))};
-  state_->transport->exchange(call_text("send", x), {&out, 1}, {});
+  state_->transport->exchange(call, {&out, 1}, {});
 }
 
 Tensor ProcessGroup::recv(const Shape& shape, const TensorOptions& options, int from) const {
   state_->require_other("recv", from);
+  const Tensor there = Tensor::empty(shape, options);
+  const std::string call = call_text("send", there);
+  if (dist::CardCollectives* const cards = state_->cards_for(call, there, /*is_for_all=*/false)) {
+    cards->receive(call, there, from);
+    return there;
+  }
   const Tensor host = Tensor::empty(shape, {.dtype = options.dtype});
   const Incoming in{from, bytes_at(host, 0), size_t(bytes_of(options.dtype, host.numel()))};
-  state_->transport->exchange(call_text("send", host), {}, {&in, 1});
+  state_->transport->exchange(call, {}, {&in, 1});
   return host.to(options.device);
 }
 

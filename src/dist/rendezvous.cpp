@@ -14,7 +14,7 @@
 namespace wick::dist {
 namespace {
 
-constexpr uint32_t kVersion = 1;  // of all that ranks send
+constexpr uint32_t kVersion = 2;  // of all that ranks send
 constexpr auto kGreetingTime = std::chrono::seconds(10);
 constexpr auto kAnswerTime = std::chrono::seconds(5);
 constexpr auto kFarewellTime = std::chrono::seconds(1);

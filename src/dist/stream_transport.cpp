@@ -16,6 +16,12 @@ constexpr size_t kMaxEarlyMessages = 1024;
 // How often a rank that waits looks whether the machines of the others answer.
 constexpr auto kLookTime = std::chrono::seconds(2);
 constexpr auto kFarewellTime = std::chrono::milliseconds(500);
+// The least time between two messages of a rank's progress.
+constexpr auto kTellTime = std::chrono::milliseconds(100);
+
+uint64_t packed(const Progress& progress) {
+  return progress.calls | uint64_t(progress.launches) << 32;
+}
 
 /// The function of a call: "all_reduce" of "all_reduce f32[2, 3] sum".
 std::string function_of(const std::string& call) { return call.substr(0, call.find(' ')); }
@@ -37,6 +43,10 @@ StreamTransport<C>::StreamTransport(int rank, std::vector<C> connections,
 
 template <class C>
 StreamTransport<C>::~StreamTransport() {
+  try {
+    if (failure_.empty()) tell();
+  } catch (const Error&) {
+  }
   if (!failure_.empty()) return;  // all have the reason
   const MessageHeader header = MessageHeader::of(MessageKind::kLeave, "");
   for (Link& link : links_)
@@ -67,6 +77,56 @@ void StreamTransport<C>::exchange(const std::string& call, std::span<const Outgo
       fail_group(call, ErrorCode::kIo,
                  rank_names(awaited()) + " moved no byte for " + seconds_text(timeout_) +
                      " (WICK_DIST_TIMEOUT)");
+  }
+}
+
+template <class C>
+Watched StreamTransport<C>::watch(const Progress& mine) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return {};
+  if (failure_.empty()) {
+    try {
+      progress_ = mine;
+      if (Clock::now() >= told_at_ + kTellTime) tell();
+      while (move_bytes("watch", Clock::now())) {
+      }
+    } catch (const Error&) {  // failure_ has the reason
+    }
+  }
+  Watched watched{failure_code_, failure_, {}};
+  for (const Link& link : links_) {
+    watched.others.push_back(link.progress);
+    watched.others.back().has_left = link.has_left;
+  }
+  return watched;
+}
+
+template <class C>
+void StreamTransport<C>::tell() {
+  if (packed(progress_) == told_) return;
+  const auto now = Clock::now();
+  told_ = packed(progress_);
+  told_at_ = now;
+  const MessageHeader header =
+      MessageHeader::of(MessageKind::kProgress, progress_.last_call, told_);
+  for (size_t rank = 0; rank < links_.size(); rank++) {
+    C& connection = links_[rank].connection;
+    if (!connection || links_[rank].has_left) continue;
+    // The other rank's watch reads it soon. Only a whole message may be written.
+    if (!connection.write_all(&header, sizeof header, now + timeout_) && !connection.has_ended())
+      fail_group("watch", ErrorCode::kIo,
+                 rank_names({int(rank)}) + " moved no byte for " + seconds_text(timeout_) +
+                     " (WICK_DIST_TIMEOUT)");
+  }
+}
+
+template <class C>
+void StreamTransport<C>::fail(ErrorCode code, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.empty()) return;
+  try {
+    fail_group("", code, reason);
+  } catch (const Error&) {  // the others have the reason
   }
 }
 
@@ -161,8 +221,7 @@ bool StreamTransport<C>::receive_some(const std::string& call, int rank) {
     if (!count) fail_ended(call, rank);
     link.header_count += *count;
     if (link.header_count < sizeof(MessageHeader)) return *count > 0;
-    begin_message(call, rank);
-    if (link.has_left) return true;
+    if (!begin_message(call, rank)) return true;
   }
   char* to = link.is_arriving_early ? link.early.back().bytes.data()
                                     : static_cast<char*>(link.wanted->data);
@@ -184,9 +243,8 @@ bool StreamTransport<C>::receive_some(const std::string& call, int rank) {
   return true;
 }
 
-/// Acts on a header that has arrived.
 template <class C>
-void StreamTransport<C>::begin_message(const std::string& call, int rank) {
+bool StreamTransport<C>::begin_message(const std::string& call, int rank) {
   Link& link = links_[size_t(rank)];
   const std::string name = "rank " + std::to_string(rank);
   if (!link.in_header.is_valid())
@@ -196,16 +254,26 @@ void StreamTransport<C>::begin_message(const std::string& call, int rank) {
   if (link.in_header.kind == MessageKind::kLeave) {
     link.has_left = true;
     if (link.wanted || link.is_sending) fail_ended(call, rank);
-    return;
+    return false;
+  }
+  if (link.in_header.kind == MessageKind::kProgress) {
+    link.header_count = 0;
+    link.progress = {uint32_t(link.in_header.bytes), uint32_t(link.in_header.bytes >> 32),
+                     link.in_header.shown_text(), link.in_header.text_hash, false};
+    return false;
   }
   link.received = 0;
   link.is_arriving_early = link.wanted == nullptr;
-  if (!link.is_arriving_early) return require_call(call, rank, link.in_header);
+  if (!link.is_arriving_early) {
+    require_call(call, rank, link.in_header);
+    return true;
+  }
   if (link.in_header.bytes > kMaxEarlyBytes)
     fail_group(call, ErrorCode::kIo,
                name + " is at " + link.in_header.shown_text() + ", this rank at " + call);
   link.early.push_back({link.in_header, std::vector<char>(link.in_header.bytes)});
   link.early_bytes += link.in_header.bytes;
+  return true;
 }
 
 /// Takes the wanted message from the early ones, if it is there.
@@ -254,7 +322,10 @@ void StreamTransport<C>::read_failures(const std::string& call, int other_than) 
     Link& link = links_[size_t(rank)];
     if (rank == other_than || !link.connection || link.has_left || link.header_count > 0) continue;
     MessageHeader header;
-    const bool has_bytes = link.connection.read_all(&header, sizeof header, until);
+    bool has_bytes = true;
+    do {
+      has_bytes = link.connection.read_all(&header, sizeof header, until);
+    } while (has_bytes && header.kind == MessageKind::kProgress);
     if (has_bytes && header.is_valid() && header.kind == MessageKind::kFailure)
       fail_group(call, header.code(), header.shown_text());
     if (!has_bytes && link.connection.has_ended()) {
@@ -268,6 +339,7 @@ template <class C>
 void StreamTransport<C>::fail_group(const std::string& call, ErrorCode code,
                                     const std::string& reason) {
   failure_ = reason;
+  failure_code_ = code;
   const MessageHeader header = MessageHeader::of(MessageKind::kFailure, reason, uint64_t(code));
   for (Link& link : links_) {
     link.wanted = nullptr;
@@ -277,7 +349,7 @@ void StreamTransport<C>::fail_group(const std::string& call, ErrorCode code,
     link.connection.finish();
     link.is_sending = false;
   }
-  fail(code, function_of(call), reason);
+  wick::fail(code, function_of(call), reason);
 }
 
 template class StreamTransport<Connection>;

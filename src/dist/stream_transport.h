@@ -23,6 +23,8 @@ class StreamTransport : public Transport {
   ~StreamTransport() override;
   void exchange(const std::string& call, std::span<const Outgoing> out,
                 std::span<const Incoming> in) override;
+  Watched watch(const Progress& mine) override;
+  void fail(ErrorCode code, const std::string& reason) override;
 
  private:
   /// A message that arrived before the call that takes it.
@@ -47,6 +49,7 @@ class StreamTransport : public Transport {
     bool is_arriving_early = false;
     std::deque<Early> early;
     size_t early_bytes = 0;
+    Progress progress;
 
     /// Whether sending has stopped inside of a message.
     bool is_torn() const { return is_sending && sent > 0; }
@@ -60,7 +63,10 @@ class StreamTransport : public Transport {
   bool move_bytes(const std::string& call, Clock::time_point until);
   bool send_some(int rank);
   bool receive_some(const std::string& call, int rank);
-  void begin_message(const std::string& call, int rank);
+  /// Acts on a header that has arrived. Returns whether the message's bytes follow.
+  bool begin_message(const std::string& call, int rank);
+  /// Sends this rank's progress, unless the others know it.
+  void tell();
   void take_early(const std::string& call, int rank);
   void require_call(const std::string& call, int rank, const MessageHeader& header);
   std::vector<int> awaited() const;
@@ -74,6 +80,10 @@ class StreamTransport : public Transport {
   const std::chrono::milliseconds timeout_;
   std::vector<Link> links_;
   std::string failure_;  // the reason why the group has failed; empty while it works
+  ErrorCode failure_code_ = ErrorCode::kIo;
+  Progress progress_;  // this rank's
+  uint64_t told_ = 0;  // of this rank's progress, as a message has it
+  Clock::time_point told_at_;
 };
 
 using TcpTransport = StreamTransport<Connection>;

@@ -37,7 +37,7 @@ struct UnitOfWeights {
     w.end_load();
     return w;
   }
-  /// The same for a unit that is needed later, then after end_load: this waits for no load of words.
+  /// The same for a unit that is needed later, after end_load: this waits for no load of words.
   static WICK_DEVICE UnitOfWeights load_ahead(const uint8* row, int unit) {
     constexpr int kPerBlock = kBlockElements<F> / blocks::kRun / kRuns;
     UnitOfWeights w;

@@ -146,8 +146,8 @@ WICK_DEVICE void load_floats(DType dtype, const uint8* row, int k, int end, bool
 template <class F, int n>
 WICK_DEVICE void load_words(const uint8* p, uint32 (&words)[n]) {
   if constexpr (kBlockAlignment<F> == 2) {
-    // Whole words from the one before, of which all but the last lie in the row, and half a word; if
-    // that is not needed, another one is loaded: a load under a condition would wait for the others.
+    // Whole words from the one before, of which all but the last lie in the row, and half a word;
+    // another one where it is not needed: a load under a condition would wait for the others.
     const bool odd = (reinterpret_cast<uint64>(p) & 2) != 0;
     const auto* const from = reinterpret_cast<const uint32*>(odd ? p - 2 : p);
     uint32 all[n + 1];

@@ -1,5 +1,6 @@
 // The libraries for NVIDIA cards.
 #include "libraries/blas_lt.h"
+#include "libraries/collectives.h"
 #include "libraries/cudnn.h"
 
 namespace wick::gpu {
@@ -31,5 +32,7 @@ constexpr LibraryKind kOfNvidia[] = {
 
 const LibraryKind* const kLibraries = kOfNvidia;
 const int kNumLibraries = int(std::size(kOfNvidia));
+
+const CollectivesLibrary kCollectivesLibrary = {"NCCL", kNcclLibrary, [] { return std::string(); }};
 
 }  // namespace wick::gpu

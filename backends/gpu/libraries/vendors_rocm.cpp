@@ -1,5 +1,6 @@
 // The libraries for AMD cards.
 #include "libraries/blas_lt.h"
+#include "libraries/collectives.h"
 #include "libraries/miopen.h"
 #include "libraries/rocblas.h"
 #include "libraries/tensile_files.h"
@@ -55,5 +56,8 @@ constexpr LibraryKind kOfAmd[] = {
 
 const LibraryKind* const kLibraries = kOfAmd;
 const int kNumLibraries = int(std::size(kOfAmd));
+
+const CollectivesLibrary kCollectivesLibrary = {"RCCL", kRcclLibrary,
+                                                [] { return folder_of(hip::runtime().name); }};
 
 }  // namespace wick::gpu

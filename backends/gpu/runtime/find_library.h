@@ -24,6 +24,7 @@ inline constexpr Library kHiprtcLibrary = {"libhiprtc", Vendor::kAmd, 8, 5};
 inline constexpr Library kRocblasLibrary = {"librocblas", Vendor::kAmd, 5, 4};
 inline constexpr Library kHipblasltLibrary = {"libhipblaslt", Vendor::kAmd, 1, 0};
 inline constexpr Library kMiopenLibrary = {"libMIOpen", Vendor::kAmd, 1, 1};
+inline constexpr Library kRcclLibrary = {"librccl", Vendor::kAmd, 1, 1};
 
 inline constexpr Library kCudaDriver = {"libcuda", Vendor::kNvidia, 1,
                                         1};  // CUDA's runtime opens it
@@ -31,6 +32,7 @@ inline constexpr Library kCudaDriver = {"libcuda", Vendor::kNvidia, 1,
 inline constexpr Library kNvrtcLibrary = {"libnvrtc", Vendor::kNvidia, 13, 12};
 inline constexpr Library kCublasltLibrary = {"libcublasLt", Vendor::kNvidia, 13, 12};
 inline constexpr Library kCudnnLibrary = {"libcudnn", Vendor::kNvidia, 9, 9};
+inline constexpr Library kNcclLibrary = {"libnccl", Vendor::kNvidia, 2, 2};
 
 /// A library that was opened, or why none was.
 struct OpenedLibrary {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "cuda_code.h"  // made by cuda.cmake: kCodeFor, kPtxFor
+#include "libraries/collectives.h"
 #include "libraries/libraries.h"
 #include "runtime/find_library.h"
 #include "runtime/kernel_compiler.h"
@@ -997,7 +998,7 @@ constexpr Backend kBackend = {
     .graph_launch = graph_launch,
     .graph_destroy = graph_destroy,
     .native_handles = native_handles,
-    .collectives = nullptr,
+    .collectives = &kCollectives,
     .runtime_code = &kRuntimeCode,
     .describe_runtime = describe_runtime,
 };
@@ -1054,6 +1055,15 @@ bool waits_itself(const void* stub, int32 device) {
 int wave_of(int32) { return kDeviceWave; }  // of every NVIDIA card so far
 
 const Backend& backend() { return kBackend; }
+
+std::string card_address(int32 device) {
+  char text[32] = "";
+  if (cudaDeviceGetPCIBusId(text, sizeof text, device) != cudaSuccess) {
+    cudaGetLastError();
+    return "";
+  }
+  return text;
+}
 
 Status with_native_stream(const char* kernel, const Call& call,
                           Status (*work)(void* context, NativeStream), void* context) {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "libraries/collectives.h"
 #include "libraries/libraries.h"
 #include "runtime/find_library.h"
 #include "runtime/kernel_compiler.h"
@@ -909,7 +910,7 @@ constexpr Backend kBackend = {
     .graph_launch = graph_launch,
     .graph_destroy = graph_destroy,
     .native_handles = native_handles,
-    .collectives = nullptr,
+    .collectives = &kCollectives,
     .runtime_code = &kRuntimeCode,
     .describe_runtime = describe_runtime,
 };
@@ -917,6 +918,12 @@ constexpr Backend kBackend = {
 }  // namespace
 
 const Backend& backend() { return kBackend; }
+
+std::string card_address(int32 ordinal) {
+  Status status;
+  const Device* device = device_at(ordinal, status);
+  return device ? device->pci_address : "";
+}
 
 Status with_native_stream(const char* kernel, const Call& call,
                           Status (*work)(void* context, NativeStream), void* context) {

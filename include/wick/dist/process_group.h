@@ -40,6 +40,13 @@ enum class ReduceOp {
 /// Sums are taken in the order of the ranks, in f32 for narrower floats, and rounded once: every
 /// rank gets the same bits, in every run.
 ///
+/// Tensors on cards travel by NCCL or RCCL if WICK_DIST permits it and the ranks' cards can use it
+/// together, which the first call that all ranks make with such tensors finds. These calls, but
+/// barrier, queue their work on the device's current stream and return, and Graph::capture records
+/// them. Sums then have the library's order and roundings. The tensors of a call must be on cards
+/// on all ranks or on no rank, and a rank's are on one card; errors of the work come with a later
+/// call or the next wait for the device.
+///
 /// Errors of all collectives: kIo, naming the rank, if one has died, has left the group, or has
 /// sent nothing for timeout_seconds; kInvalidArgument if another rank calls another function or
 /// has a tensor of another shape or dtype. A group that has failed fails at every later call.

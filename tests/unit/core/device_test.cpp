@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "../expect.h"
+#include "core/lost_results.h"
 #include "wick/abi/backend.h"
 #include "wick/core/tensor.h"
 
@@ -117,6 +118,18 @@ TEST(Device, MemoryOfAnotherKindNamesBothDevices) {
                "as_rocm: expected a tensor on a rocm device, got one on cpu");
   EXPECT_ERROR(x.to(Device::emulated(64)).as_cuda(), kDeviceMismatch,
                "as_cuda: expected a tensor on a cuda device, got one on emu:64");
+}
+
+TEST(Device, LostResultsAreReportedOnceAtItsNextSynchronization) {
+  const Device device = Device::emulated(32);
+  const Tensor x = Tensor::from({1.f, 2.f}).to(device);
+  report_lost_results(device.state(), ErrorCode::kIo, "rank 1 has died");
+  Device::cpu().synchronize();
+  EXPECT_ERROR(x.to_vector<float>(), kIo, "synchronize: rank 1 has died");
+  EXPECT_EQ(x.to_vector<float>()[1], 2);
+  report_lost_results(device.state(), ErrorCode::kIo, "rank 1 has died");
+  forget_lost_results(device.state());
+  device.synchronize();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../expect.h"
+#include "core/graph.h"
 #include "wick/abi/backend.h"
 #include "wick/core/var.h"
 #include "wick/ops/autograd.h"
@@ -131,6 +132,36 @@ TEST_P(Graphs, OfThreadsThatShareGradientsAndPositionsDoNotWaitForEachOther) {
   }
   for (std::thread& thread : threads) thread.join();
   device.synchronize();
+}
+
+TEST_P(Graphs, TellTheirListenersOfEachLaunch) {
+  struct Listener : LaunchListener {
+    explicit Listener(std::vector<std::string>& log) : log(log) {}
+    ~Listener() override { log.push_back("released"); }
+    void before_launch() override {
+      log.push_back("before");
+      if (log.size() > 2) fail(ErrorCode::kIo, "launch", "no more");
+    }
+    void after_launch() override { log.push_back("after"); }
+    std::vector<std::string>& log;
+  };
+  Var x = var({1});
+  std::vector<std::string> log;
+  {
+    const Graph graph = [&] {
+      const auto listener = std::make_shared<Listener>(log);
+      return Graph::capture(device, [&] {
+        listen_to_launches(listener);
+        listen_to_launches(listener);
+        add_(x, 1);
+      });
+    }();
+    graph.launch();
+    EXPECT_EQ(log, (std::vector<std::string>{"before", "after"}));
+    EXPECT_ERROR(graph.launch(), kIo, "launch: no more");
+    EXPECT_EQ(values(x), (std::vector<float>{2}));
+  }
+  EXPECT_EQ(log.back(), "released");
 }
 
 INSTANTIATE_TEST_SUITE_P(Waves, Graphs, testing::Values(32, 64));

@@ -133,7 +133,7 @@ TEST(MpiModule, IsNamedIfItIsMissing) {
   const Finished unknown = run_program(
       {"/usr/bin/env", "WICK_DIST=udp", "RANK=0", "WORLD_SIZE=2", WICK_RANK_PROGRAM, "collectives"},
       seconds(60));
-  EXPECT_TRUE(has(unknown.output, "WICK_DIST: expected one of auto, tcp, mpi, got \"udp\""))
+  EXPECT_TRUE(has(unknown.output, "WICK_DIST: expected one of auto, nccl, tcp, mpi, got \"udp\""))
       << unknown.output;
 }
 

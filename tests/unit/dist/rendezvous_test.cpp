@@ -82,7 +82,7 @@ dist::Connection greeted(int port, uint32_t rank, uint32_t world_size) {
   dist::Connection connection = dist::Connection::to("127.0.0.1", port, until);
   const struct {
     char mark[8] = {'w', 'i', 'c', 'k', 'd', 'i', 's', 't'};
-    uint32_t version = 1, world_size, rank, port = 1;
+    uint32_t version = 2, world_size, rank, port = 1;
     uint64_t session = 0;
   } greeting{.world_size = world_size, .rank = rank};
   EXPECT_TRUE(connection.write_all(&greeting, sizeof greeting, until));
