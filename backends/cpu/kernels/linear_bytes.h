@@ -50,6 +50,14 @@ inline constexpr bool kHasWords =
 #else
     false;
 #endif
+/// Whether these products read runs r and r + 4 of a unit side by side (linear_pairs.h).
+template <class F>
+inline constexpr bool kHasPairs = [] {
+  if constexpr (kHasWords<F>)
+    return F::kLowBytes == 16;
+  else
+    return false;
+}();
 /// Whether x has a correction for each lane: -kByteBias times the sum of its elements, because the
 /// quants are unsigned.
 template <class F>

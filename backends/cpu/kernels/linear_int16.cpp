@@ -13,6 +13,7 @@
 #include "kernels/activation.h"
 #include "kernels/kernels.h"
 #include "kernels/linear_packed.h"
+#include "kernels/linear_pairs.h"
 #include "kernels/linear_words.h"
 #include "kernels/panel.h"
 #include "wick/abi/ops/matmul.h"
@@ -356,7 +357,10 @@ template <class F>
 struct WordDots {
   template <int rows, int xs>
   static WICK_HD void add(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
-    word_dots<F, rows, xs>(t, n, apart, sums);
+    if constexpr (kHasPairs<F>)
+      pair_dots<F, rows, xs>(t, n, apart, sums);
+    else
+      word_dots<F, rows, xs>(t, n, apart, sums);
   }
 };
 #endif
