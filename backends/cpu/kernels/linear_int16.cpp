@@ -13,6 +13,7 @@
 #include "kernels/activation.h"
 #include "kernels/kernels.h"
 #include "kernels/linear_packed.h"
+#include "kernels/linear_pairs.h"
 #include "kernels/linear_words.h"
 #include "kernels/panel.h"
 #include "wick/abi/ops/matmul.h"
@@ -356,7 +357,10 @@ template <class F>
 struct WordDots {
   template <int rows, int xs>
   static WICK_HD void add(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][rows]) {
-    word_dots<F, rows, xs>(t, n, apart, sums);
+    if constexpr (kHasPairs<F>)
+      pair_dots<F, rows, xs>(t, n, apart, sums);
+    else
+      word_dots<F, rows, xs>(t, n, apart, sums);
   }
 };
 #endif
@@ -373,23 +377,20 @@ void each_row_by(const LinearTile& t) {
       });
 }
 /// One row of x. Rows of each quarter of the weights go together: they share loads of x, and the
-/// processor's prefetch follows four places that are apart as well as one.
+/// processor's prefetch follows four places that are apart as well as one. A row that is left takes
+/// all four places, so that its bits are the same.
 template <class Dots>
 void quarters_by(const LinearTile& t) {
   constexpr int kRows = 4;
-  const int64 quarter = t.n / kRows;
-  for (int64 n = 0; n < quarter; n++) {
+  const int64 quarter = t.n / kRows, left = t.n % kRows;
+  for (int64 i = 0; i < quarter + left; i++) {
+    const int64 apart = i < quarter ? quarter : 0, n = i < quarter ? i : t.n - left + i - quarter;
     L lanes[1][kRows];
-    Dots::template add<kRows, 1>(t, n, quarter, lanes);
+    Dots::template add<kRows, 1>(t, n, apart, lanes);
     alignas(16) float y[kRows];
     sum_across_four(lanes[0], y);
-    for (int r = 0; r < kRows; r++) t.y[n + r * quarter] = y[r];
+    for (int r = 0; r < kRows; r++) t.y[n + r * apart] = y[r];
   }
-  LinearTile rest = t;
-  rest.w = static_cast<const uint8*>(t.w) + quarter * kRows * t.w_n;
-  rest.y = t.y + quarter * kRows;
-  rest.n = t.n % kRows;
-  each_row_by<Dots, 1>(rest);
 }
 template <class Dots>
 void few_by(const LinearTile& t) {
@@ -586,8 +587,9 @@ void many(const LinearTile& t) {
 
 template <class F>
 constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
-                                .pack_x = pack_x<F, false>,
-                                .pack_few_x = pack_x<F, false>,
+                                .pack_x = pack_x<F, Rows::kMany>,
+                                .pack_few_x = pack_x<F, Rows::kMany>,
+                                .pack_one_x = pack_x<F, Rows::kMany>,
                                 .few_m = kFewM,
                                 .tile_m = kTileM,
                                 .tile_n = kTileN,
@@ -597,8 +599,9 @@ constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
 /// The parts whose `few` adds up products by Dots.
 template <class F, class Dots>
 constexpr LinearParts kPartsBy = {.x_bytes = x_bytes<F>,
-                                  .pack_x = pack_x<F, false>,
-                                  .pack_few_x = pack_x<F, true>,
+                                  .pack_x = pack_x<F, Rows::kMany>,
+                                  .pack_few_x = pack_x<F, Rows::kFew>,
+                                  .pack_one_x = pack_x<F, Rows::kOne>,
                                   .few_m = kFewM,
                                   .tile_m = kTileM,
                                   .tile_n = kTileN,

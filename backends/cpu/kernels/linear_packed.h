@@ -38,11 +38,11 @@ WICK_HD L to_floats(Ints x) { return hn::ConvertTo(hn::ScalableTag<float>(), x);
 // format has some; for each unit the groups' steps, and their steps times the sums of the integers.
 // Zeros stand beyond k.
 
-/// Corrections of a unit: by lanes of the steps of linear_bytes.h or of the runs of linear_words.h.
+/// Corrections of a unit: by lanes of the steps of linear_bytes.h or the pairs of linear_pairs.h.
 template <class F>
 inline constexpr int kCorrections = [] {
   if constexpr (kCorrects<F>)
-    return kHasWords<F> ? kUnit / 4 : ByteOrder<F>::kSteps * 16;
+    return kHasPairs<F> ? kUnit / 8 : ByteOrder<F>::kSteps * 16;
   else
     return 0;
 }();
@@ -102,34 +102,67 @@ WICK_HD void pack_bytes(__m512i x, int i, int8* unit, int32* corrections) {
 #endif
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-/// Writes the even integers of a run in front of the odd ones, and their corrections.
-template <class F>
-WICK_HD void pack_words(int16* run, int32* corrections) {
-  __m256i* const at = reinterpret_cast<__m256i*>(run);
-  const __m256i a = _mm256_loadu_si256(at), b = _mm256_loadu_si256(at + 1);
-  const auto both = [](__m256i x, __m256i y) {
-    return _mm256_permute4x64_epi64(_mm256_packs_epi32(x, y), 0xd8);
+/// The even integers of each 16 bytes in the lower 8 bytes, then the odd ones.
+WICK_HD __m256i parted(__m256i x) {
+  return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(_mm_set_epi8(
+                                    15, 14, 11, 10, 7, 6, 3, 2, 13, 12, 9, 8, 5, 4, 1, 0)));
+}
+/// Writes the even integers of a run in front of the odd ones.
+WICK_HD void pack_words(const int16* run, int16* to) {
+  const __m256i* const from = reinterpret_cast<const __m256i*>(run);
+  const __m256i a = parted(_mm256_loadu_si256(from)), b = parted(_mm256_loadu_si256(from + 1));
+  const auto store = [to](int i, __m256i x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + i, _mm256_permute4x64_epi64(x, 0xd8));
   };
-  const auto even = [](__m256i x) { return _mm256_srai_epi32(_mm256_slli_epi32(x, 16), 16); };
-  const __m256i evens = both(even(a), even(b));
-  const __m256i odds = both(_mm256_srai_epi32(a, 16), _mm256_srai_epi32(b, 16));
-  _mm256_storeu_si256(at, evens);
-  _mm256_storeu_si256(at + 1, odds);
-  if constexpr (kCorrects<F>) {
-    const __m256i bias = _mm256_set1_epi16(-kByteBias<F>);
-    _mm256_storeu_si256(
-        reinterpret_cast<__m256i*>(corrections),
-        _mm256_add_epi32(_mm256_madd_epi16(evens, bias), _mm256_madd_epi16(odds, bias)));
+  store(0, _mm256_unpacklo_epi64(a, b));
+  store(1, _mm256_unpackhi_epi64(a, b));
+}
+/// Writes run r of a unit, and its corrections, where linear_pairs.h reads them: of a pair's four
+/// vectors, a half of each.
+template <class F>
+WICK_HD void pack_pair(const int16* run, int r, int16* unit, int32* corrections) {
+  const __m256i* const from = reinterpret_cast<const __m256i*>(run);
+  __m128i* const to = reinterpret_cast<__m128i*>(unit) + r % 4 * 8 + r / 4;
+  [[maybe_unused]] __m256i sums = _mm256_setzero_si256();
+  for (int half = 0; half < 2; half++) {
+    const __m256i both = _mm256_permute4x64_epi64(parted(_mm256_loadu_si256(from + half)), 0xd8);
+    _mm_storeu_si128(to + half * 4, _mm256_castsi256_si128(both));
+    _mm_storeu_si128(to + half * 4 + 2, _mm256_extracti128_si256(both, 1));
+    if constexpr (kCorrects<F>)
+      sums = _mm256_add_epi32(sums, _mm256_madd_epi16(both, _mm256_set1_epi16(-kByteBias<F>)));
+  }
+  if constexpr (kCorrects<F>)
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(corrections) + r % 4 * 2 + r / 4,
+        _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
+}
+/// Writes run r of a unit in planes: for a pair the upper bytes of the first 16 elements and of the
+/// last 16, then the lower bytes.
+WICK_HD void pack_planes(const int16* run, int r, int16* unit) {
+  const __m256i* const from = reinterpret_cast<const __m256i*>(run);
+  __m128i* const to = reinterpret_cast<__m128i*>(unit) + r % 4 * 8 + r / 4;
+  for (int half = 0; half < 2; half++) {
+    const __m256i x = _mm256_loadu_si256(from + half);
+    const __m256i high = _mm256_srai_epi16(_mm256_add_epi16(x, _mm256_set1_epi16(128)), 8);
+    const __m256i low = _mm256_sub_epi16(x, _mm256_slli_epi16(high, 8));
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(high, low), 0xd8);
+    _mm_storeu_si128(to + half * 2, _mm256_castsi256_si128(bytes));
+    _mm_storeu_si128(to + half * 2 + 4, _mm256_extracti128_si256(bytes, 1));
   }
 }
 #endif
 
-/// LinearParts::pack_x, or pack_few_x for the products of linear_bytes.h or linear_words.h.
-template <class F, bool is_few>
+/// For how many rows of x, which are multiplied at once, a row is packed.
+enum class Rows { kMany, kFew, kOne };
+
+/// LinearParts::pack_x, or pack_few_x for the products of linear_bytes.h, linear_words.h or
+/// linear_pairs.h, or pack_one_x.
+template <class F, Rows rows>
 bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
   constexpr int group = kGroup<F>, kParts = kRun / kCount, kGroupParts = group / kCount;
+  constexpr bool is_few = rows != Rows::kMany;
   char* const row = static_cast<char*>(to_row);
-  int16* to = reinterpret_cast<int16*>(row) + first;
+  int16* const integers = reinterpret_cast<int16*>(row) + first;
   const hn::Rebind<int16, I32> half;
   if (first + n == k && k % kUnit != 0) {
     const int64 unit = k / kUnit;
@@ -139,9 +172,14 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
              kCorrections<F> * sizeof(int32));
     memset(const_cast<float*>(steps_of<F>(row, k, unit)), 0, kUnitGroups<F> * 2 * sizeof(float));
   }
-  for (int64 e = 0; e < n; e += kRun, to += kRun) {
+  for (int64 e = 0; e < n; e += kRun) {
     const int64 unit = (first + e) / kUnit;
     const int in_unit = int((first + e) % kUnit);
+    int16* to = integers + e;
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    alignas(32) int16 run[kRun];
+    if constexpr (is_few && kHasWords<F>) to = run;
+#endif
     L v[kParts], size(0.0f);
     Ints exponents = hn::Zero(I32());
     const Ints no_number = hn::Set(I32(), 0x7f800000);  // the exponent of infinities and NaN
@@ -179,8 +217,13 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
       hn::StoreU(Quants<F, int16>::from_order(hn::LoadU(I16(), to)), I16(), to);
 #endif
 #if defined(__AVX2__) && !defined(__AVX512F__)
-    if constexpr (is_few && kHasWords<F>)
-      pack_words<F>(to, const_cast<int32*>(corrections_of<F>(row, k, unit)) + in_unit / 4);
+    if constexpr (rows == Rows::kOne && kHasPlanes<F>)
+      pack_planes(run, in_unit / kRun, reinterpret_cast<int16*>(row) + unit * kUnit);
+    else if constexpr (is_few && kHasPairs<F>)
+      pack_pair<F>(run, in_unit / kRun, reinterpret_cast<int16*>(row) + unit * kUnit,
+                   const_cast<int32*>(corrections_of<F>(row, k, unit)));
+    else if constexpr (is_few && kHasWords<F>)
+      pack_words(run, integers + e);
 #endif
   }
   return true;
@@ -253,8 +296,11 @@ struct Scales {
 #if defined(__AVX2__)
     } else if constexpr (kSame<F, Q4_K> || kSame<F, Q5_K>) {
       const __m128i both = six_bits_each(block);
-      set<uint8>(scale, both, f16_at(block));
-      set<uint8>(offset, _mm_srli_si128(both, 8), -f16_at(block + 2));
+      // The factor of the offsets is negative.
+      const __m128i halves = _mm_cvtsi32_si128(int(word_at(block) ^ 0x80000000));
+      const __m128 factors = _mm_cvtph_ps(halves);
+      set<uint8>(scale, both, factors[0]);
+      set<uint8>(offset, _mm_srli_si128(both, 8), factors[1]);
     } else if constexpr (kSame<F, Q3_K>) {
       set<int8>(scale, scales_of_q3_k(block), f16_at(block + 108));
 #endif
@@ -277,11 +323,11 @@ struct Scales {
                                  _mm_blend_epi16(at(b + 4), at(b + 6), 8), 12);
         };
         const __m128i exponents = _mm_blendv_epi8(four(1), four(0), _mm_set1_epi16(255));
+        // (e - 1) << 23, or for the subnormal scales of e = 0 and 1 (e + 1) << 21: the larger.
         const __m256i e = _mm256_cvtepu8_epi32(exponents), one = _mm256_set1_epi32(1);
         const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23);
-        const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
-        scale[0] = Vector{
-            _mm256_castsi256_ps(_mm256_blendv_epi8(small, normal, _mm256_cmpgt_epi32(e, one)))};
+        const __m256i small = _mm256_slli_epi32(_mm256_add_epi32(e, one), 21);
+        scale[0] = Vector{_mm256_castsi256_ps(_mm256_max_epi32(normal, small))};
       } else {
         set_each(block, count);
       }
@@ -289,6 +335,9 @@ struct Scales {
 #if defined(__F16C__)
     } else if constexpr (requires { F::kScaleBytes; }) {
       if (count == kUnitBlocks<F>) {
+#if defined(__AVX2__)
+        if constexpr (F::kHasOffset) return set_both(block);
+#endif
         set_halves(scale, block);
         if constexpr (F::kHasOffset) set_halves(offset, block + 2);
       } else {
@@ -315,6 +364,26 @@ struct Scales {
     }
   }
 #if defined(__F16C__)
+#if defined(__AVX2__)
+  /// Scales and offsets that stand beside each other in f16, of 8 blocks.
+  WICK_HD void set_both(const uint8* block) {
+    static_assert(kParts == 1 && kLanes == 8);
+    // The scales and offsets of blocks b, b + 1, b + 4 and b + 5. The i-th block's are lane i of
+    // the 16 bytes that begin i lanes before them.
+    const auto of_four = [block](int b) {
+      const auto at = [&](int i) {
+        const int from = b + i / 2 * 4 + i % 2;
+        return _mm_loadu_si128(
+            reinterpret_cast<const __m128i*>(block + from * kBlockBytes<F> - 4 * i));
+      };
+      return _mm256_cvtph_ps(
+          _mm_blend_epi32(_mm_blend_epi32(at(0), at(1), 2), _mm_blend_epi32(at(2), at(3), 8), 12));
+    };
+    const __m256 a = of_four(0), b = of_four(2);
+    scale[0] = Vector{_mm256_shuffle_ps(a, b, 0x88)};
+    offset[0] = Vector{_mm256_shuffle_ps(a, b, 0xdd)};
+  }
+#endif
   /// f16 fields of 8 blocks.
   static WICK_HD void set_halves(Vector (&to)[kParts], const uint8* field) {
     static_assert(kParts == 1 && kLanes == 8);

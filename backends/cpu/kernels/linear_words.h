@@ -1,6 +1,6 @@
-// Products of block weights with a few rows of x on AVX2: a run's quants and integers of x are two
-// vectors of 16 bits, of its even and of its odd elements, because words have bytes of two
-// neighbours.
+// Products of block weights with a few rows of x on AVX2, for formats whose runs have 32 bytes of
+// lower bits: a run's quants and integers of x are two vectors of 16 bits, of its even and of its
+// odd elements, because words have bytes of two neighbours. linear_pairs.h has the other formats.
 //
 // Included by linear_int16.cpp alone.
 #pragma once
@@ -16,10 +16,6 @@ namespace wick::cpu::WICK_ISA {
 WICK_HD __m256i load_32(const uint8* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
-/// 16 bytes in both halves.
-WICK_HD __m256i twice_16(const void* from) {
-  return _mm256_broadcastsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(from)));
-}
 /// x >> shift or, if it is negative, x << -shift, of words.
 template <int shift>
 WICK_HD __m256i moved(__m256i x) {
@@ -28,12 +24,12 @@ WICK_HD __m256i moved(__m256i x) {
   return x;
 }
 
-/// A run's quants, unsigned (kByteBias is the bias of tables) and times quant_factor.
+/// A run's quants: of 8 bits signed, others unsigned and times quant_factor.
 struct RunWords {
   __m256i even, odd;
 
-  /// Of run r of the block. Quants of tables are signed unless has_bias.
-  template <class F, int r, bool has_bias>
+  /// Of run r of the block.
+  template <class F, int r>
   static WICK_HD RunWords of(const uint8* block) {
     constexpr BlockBits low = F::low(r);
     if constexpr (kSame<F, Q4_K> || kSame<F, Q2_K>) {
@@ -42,24 +38,6 @@ struct RunWords {
       return {_mm256_and_si256(bytes, mask), _mm256_and_si256(moved<8>(bytes), mask)};
     } else if constexpr (F::kBits == 8) {
       return of_signed(load_32(block + low.byte));
-    } else if constexpr (F::kLowBytes == 16) {
-      const __m256i both = twice_16(block + low.byte);
-      const __m256i shifts = _mm256_set_epi32(4, 4, 4, 4, 0, 0, 0, 0);
-      if constexpr (!kHasQuantTable<F> && F::kBits == 4) {
-        const __m256i mask = _mm256_set1_epi16(15), eight = _mm256_set1_epi32(8);
-        return {_mm256_and_si256(_mm256_srlv_epi32(both, shifts), mask),
-                _mm256_and_si256(_mm256_srlv_epi32(both, _mm256_add_epi32(shifts, eight)), mask)};
-      }
-      const __m256i bits = _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
-      if constexpr (kHasQuantTable<F>) {
-        static constexpr QuantTable table = F::values();
-        const __m256i values = twice_16(table.words);
-        if constexpr (!has_bias) return of_signed(_mm256_shuffle_epi8(values, bits));
-        const __m256i biased = _mm256_xor_si256(values, _mm256_set1_epi8(char(0x80)));
-        return of_bytes(_mm256_shuffle_epi8(biased, bits));
-      } else {
-        return of_bytes(_mm256_or_si256(bits, fifth_bits(block + F::high(r).byte)));
-      }
     } else {
       constexpr BlockBits high = F::high(r);
       constexpr int kMask = (1 << F::kBits) - (1 << F::kLowBits);
@@ -83,15 +61,6 @@ struct RunWords {
   static WICK_HD RunWords of_signed(__m256i bytes) {
     return {_mm256_srai_epi16(moved<-8>(bytes), 8), _mm256_srai_epi16(bytes, 8)};
   }
-  /// 16 in the bytes of the elements whose bit is set.
-  static WICK_HD __m256i fifth_bits(const uint8* from) {
-    const __m256i bytes = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(int(word_at(from))),
-        _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0));
-    const __m256i bit = _mm256_set1_epi64x(int64(0x8040201008040201));
-    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit),
-                            _mm256_set1_epi8(16));
-  }
 };
 
 /// The scales of the groups of a run, for each lane of RunWords::times.
@@ -110,17 +79,13 @@ WICK_HD void word_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][
   using S = Scales<F>;
   using Tag = typename S::Tag;
   constexpr bool kAddsOffsets = F::kHasOffset || F::kBias != 0;
-  // Quants of tables without a bias take an instruction more, corrections take one for each x.
-  constexpr bool kAddsCorrections = kCorrects<F> && xs == 1;
   constexpr int kBlockRuns = kBlockElements<F> / kRun;
   constexpr int kUnitBytes = kUnitBlocks<F> * kBlockBytes<F>;
   const int16* x[xs];
   const float* steps[xs];
-  [[maybe_unused]] const int32* corrections[xs];
   for (int m = 0; m < xs; m++) {
     const char* const row = t.x + smaller(m, t.m - 1) * t.x_m;
     x[m] = shorts_of(row), steps[m] = steps_of<F>(row, t.k, 0);
-    corrections[m] = corrections_of<F>(row, t.k, 0);
   }
   __m256 total[rows][xs];
   typename S::Vector offsets[rows][xs];
@@ -167,15 +132,10 @@ WICK_HD void word_dots(const LinearTile& t, int64 n, int64 apart, L (&sums)[xs][
       const int of_unit = b * kBlockRuns + run;
 #pragma GCC unroll 8
       for (int r = 0; r < rows; r++) {
-        const RunWords words =
-            RunWords::of<F, run, kAddsCorrections>(w + r * stride + b * kBlockBytes<F>);
+        const RunWords words = RunWords::of<F, run>(w + r * stride + b * kBlockBytes<F>);
 #pragma GCC unroll 8
         for (int m = 0; m < xs; m++) {
-          __m256i dots = words.times(x[m] + unit * kUnit + of_unit * kRun);
-          if constexpr (kAddsCorrections) {
-            const int32* const at = corrections[m] + unit * kCorrections<F> + of_unit * 8;
-            dots = _mm256_add_epi32(dots, load_32(reinterpret_cast<const uint8*>(at)));
-          }
+          const __m256i dots = words.times(x[m] + unit * kUnit + of_unit * kRun);
           total[r][m] =
               _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots),
                               lanes_of_scales<F>(scales[unit % 2][r][m], of_unit), total[r][m]);
