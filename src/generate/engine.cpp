@@ -385,10 +385,10 @@ struct Engine::Worker {
         const Slots::Reading read = slots->read(oldest, left);
         {
           const std::lock_guard lock(mutex);
-          stats.prompt_reads++;
+          stats.prompt_reads += !read.parts.empty();
         }
         put_back_suspended();
-        if (read.parts.empty()) break;
+        if (read.parts.empty() && read.drawn.empty()) break;
         for (const auto& [id, count] : read.parts) {
           left -= count;
           Job& job = *running.at(id);

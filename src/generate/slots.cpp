@@ -160,6 +160,7 @@ int64_t Slots::begin(int64_t number, Text text) {
 int64_t Slots::keep_beginning(int64_t number, const Slot& before) {
   const std::vector<int64_t>& prompt = at(number).text.prompt;
   if (options_.batch_invariant) return cache_->truncate(number, 0);
+  if (const auto whole = copy_prompt(number, before)) return *whole;
   int64_t kept = shared_with(before, prompt);
   Origin other{-1, kept + kLeastCopied - 1};
   for (int64_t i = 0; i < size(); i++)
@@ -170,6 +171,30 @@ int64_t Slots::keep_beginning(int64_t number, const Slot& before) {
     kept = other.tokens;
   }
   return cache_->truncate(number, std::min(kept, cache_->lengths()[size_t(number)]));
+}
+
+/// Copies a prompt that another slot has read, or this one before, with the logits after it: states
+/// cannot go back by a token to compute these again. Returns the tokens that the slot's cache holds
+/// then; missing if no slot has read the prompt.
+std::optional<int64_t> Slots::copy_prompt(int64_t number, const Slot& before) {
+  const std::vector<int64_t>& prompt = at(number).text.prompt;
+  const int64_t length = int64_t(prompt.size());
+  const auto has_read_it = [&](const Slot& slot) {
+    return slot.next && slot.places.empty() &&  // placeholders stand for any image
+           int64_t(slot.tokens.size()) - slot.drawn == length &&
+           std::equal(prompt.begin(), prompt.end(), slot.tokens.begin());
+  };
+  const Slot* from = has_read_it(before) ? &before : nullptr;
+  int64_t origin = number;
+  for (int64_t i = 0; i < size() && !from; i++)
+    if (has_read_it(at(i))) from = &at(i), origin = i;
+  if (!from) return {};
+  const Tensor next = from->next;
+  cache_->fork(origin, number);
+  const int64_t kept =
+      cache_->truncate(number, std::min(length, cache_->lengths()[size_t(number)]));
+  if (kept == length) at(number).next = next;
+  return kept;
 }
 
 /// Gives a slot the blocks of the tokens that its prompt and an earlier text begin with. Returns how
@@ -334,7 +359,8 @@ Slots::Together Slots::read_together(int64_t number, int64_t most) const {
   const double weights = model_->options().device.is_cpu() ? 8 : 128;
   constexpr double kLeastGain = 1.02;
   const auto age = [&](int64_t i) {  // the smaller the older; the largest: cannot be read now
-    const bool can = i >= 0 && i < size() && at(i).busy && !at(i).draws && !is_read_alone(i);
+    const bool can =
+        i >= 0 && i < size() && at(i).busy && !at(i).draws && left(i) > 0 && !is_read_alone(i);
     return can ? at(i).text.id : std::numeric_limits<int64_t>::max();
   };
   int64_t first = number, end = number + 1;
@@ -398,6 +424,7 @@ bool Slots::has_room_for(const Together& group) {
 Slots::Reading Slots::read(int64_t text, int64_t most) {
   const NoGrad off;
   const int64_t own = slot_of(text);
+  if (left(own) == 0) return {.parts = {}, .drawn = draw_first(own, 1, at(own).next)};
   if (options_.batch_invariant) most = options_.chunk;  // parts begin at multiples of it
   Together group = read_together(own, most);
   if (group.count > 1 && !has_room_for(group)) group = {own, 1, most};
@@ -415,7 +442,7 @@ Slots::Reading Slots::read(int64_t text, int64_t most) {
   is_placed_ = false;
   Reading reading;
   std::vector<int64_t> last_rows;
-  bool draws = false;
+  bool ends = false;
   for (int64_t i = 0; i < group.count; i++) {
     Slot& slot = at(group.first + i);
     const int64_t count = batch.offsets[size_t(i) + 1] - batch.offsets[size_t(i)];
@@ -424,18 +451,28 @@ Slots::Reading Slots::read(int64_t text, int64_t most) {
     reading.parts.push_back({slot.text.id, count});
     // Later prompts can go on from here.
     if (!in_blocks_) cache_->mark(group.first + i);
-    if (left(group.first + i) > 0) continue;
-    slot.draws = draws = true;
+    ends |= left(group.first + i) == 0;
   }
-  if (!draws) return reading;
-  place();
-  write_masks(group.first, group.count);
+  if (!ends) return reading;
   const Tensor logits =
       model_->logits(index_select(hidden, 0, Tensor::from(last_rows, hidden.device())));
-  SampledRows rows = sampled_.rows(group.first, group.count);
-  rows.append(rows.draw(changed(group.first, group.count, logits)));
-  reading.drawn = drawn(group.first, group.count, logits);
+  if (cache_->keeps_states())
+    for (int64_t i = 0; i < group.count; i++)
+      if (left(group.first + i) == 0) at(group.first + i).next = clone(narrow(logits, 0, i, 1));
+  reading.drawn = draw_first(group.first, group.count, logits);
   return reading;
+}
+
+/// Draws the first tokens of the texts of slots first ... first + count - 1 whose prompts are read,
+/// from logits [count, V].
+std::vector<Slots::Drawn> Slots::draw_first(int64_t first, int64_t count, const Tensor& logits) {
+  for (int64_t i = first; i < first + count; i++) at(i).draws = left(i) == 0;
+  is_placed_ = false;
+  place();
+  write_masks(first, count);
+  SampledRows rows = sampled_.rows(first, count);
+  rows.append(rows.draw(changed(first, count, logits)));
+  return drawn(first, count, logits);
 }
 
 /// The tokens that slots first ... first + count - 1 drew from logits [count, V], empty if none of

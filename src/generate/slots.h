@@ -53,9 +53,11 @@ class Slots {
   /// used least lately; missing if all are busy. It may wait: a text that is being read has the
   /// same beginning, which is copied once it is there.
   std::optional<int64_t> place_for(const std::vector<int64_t>& prompt, bool has_images) const;
-  /// Begins a text in a free slot. Returns the tokens of its prompt that the cache holds already.
+  /// Begins a text in a free slot. Returns the tokens of its prompt that the cache holds already: all
+  /// of them only if the logits after them are known too.
   int64_t begin(int64_t slot, Text text);
-  /// Tokens of prompts that one call has read, and those that were drawn where prompts ended.
+  /// Tokens of prompts that one call has read, and those that were drawn where prompts ended. Without
+  /// parts the model was not called: the cache had the prompt, or has no room.
   struct Reading {
     struct Part {
       int64_t text, count;
@@ -90,6 +92,7 @@ class Slots {
     std::vector<int64_t> places;  // of images' tokens
     int64_t used = 0;             // when
     std::exception_ptr error;     // of the grammar's mask or on_logits
+    Tensor next;                  // [1, V]: the logits after the prompt, if layers keep states
   };
   /// A captured step of the first `rows` slots.
   struct Captured {
@@ -113,6 +116,7 @@ class Slots {
   static int64_t shared_with(const Slot& slot, const std::vector<int64_t>& prompt);
   int64_t usable(int64_t common, int64_t prompt) const;
   int64_t keep_beginning(int64_t number, const Slot& before);
+  std::optional<int64_t> copy_prompt(int64_t number, const Slot& before);
   int64_t share_beginning(int64_t number);
   void keep(Slot& slot, int64_t number);
   bool drop_oldest();
@@ -138,6 +142,7 @@ class Slots {
   bool runs_captured(int64_t rows, const std::vector<int64_t>& ends);
   Tensor queue_step(int64_t rows, const std::vector<int64_t>& ends);
   Tensor changed(int64_t first, int64_t count, const Tensor& logits);
+  std::vector<Drawn> draw_first(int64_t first, int64_t count, const Tensor& logits);
   std::vector<Drawn> drawn(int64_t first, int64_t count, const Tensor& logits);
 
   std::shared_ptr<const CausalModel> model_;

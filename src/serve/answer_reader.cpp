@@ -24,13 +24,18 @@ std::string request_field(const ChatRequest& request, const std::string& field) 
   return field;
 }
 
+/// Whether the model chooses between calls of tools and JSON of a format.
+bool may_choose_calls(const ChatRequest& request, const AnswerFormat& format) {
+  return request.options.format && !request.layout.tools.empty() && !format.calls().empty();
+}
+
 }  // namespace
 
 ReadingRules reading_rules(const AnswerFormat& format, const Tokenizer& tokenizer,
                            const ChatRequest& request, const std::vector<int64_t>& prompt) {
   // JSON that a format asks for is content, also if it looks like a call or the prompt has opened
-  // the reasoning.
-  return {request.options.has_format ? AnswerFormat() : format,
+  // the reasoning; unless the model may call.
+  return {request.options.format && !may_choose_calls(request, format) ? AnswerFormat() : format,
           tokenizer,
           {.tools = request.layout.tools,
            .prompt = last_ids(prompt),
@@ -39,12 +44,14 @@ ReadingRules reading_rules(const AnswerFormat& format, const Tokenizer& tokenize
 
 void hold_to_calls(ChatRequest& request, const AnswerFormat& format,
                    const std::vector<int64_t>& prompt) {
-  if (!request.forced_function) return;
+  const bool may_choose = may_choose_calls(request, format);
+  if (!request.forced_function && !may_choose) return;
+  CallGrammarOptions options{.function = request.forced_function.value_or(""),
+                             .is_single_call = request.is_single_call,
+                             .prompt = last_ids(prompt)};
+  if (may_choose) options.content = request.options.format;
   try {
-    request.options.grammar =
-        format.call_grammar(request.layout.tools, {.function = *request.forced_function,
-                                                   .is_single_call = request.is_single_call,
-                                                   .prompt = last_ids(prompt)});
+    request.options.grammar = format.call_grammar(request.layout.tools, options);
   } catch (const Error& error) {
     // Errors begin with the field.
     const std::string text = error.what();

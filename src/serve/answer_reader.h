@@ -20,8 +20,9 @@ struct ReadingRules {
 ReadingRules reading_rules(const AnswerFormat& format, const Tokenizer& tokenizer,
                            const ChatRequest& request, const std::vector<int64_t>& prompt);
 
-/// Holds the answer to calls, if the request's tool_choice forces one. Errors: RequestError 400,
-/// naming tool_choice or the part of tools that no grammar can hold.
+/// Holds the answer to calls if the request's tool_choice forces one, and to calls or JSON if there
+/// are tools beside a format. Errors: RequestError 400, naming tool_choice or the part of tools
+/// that no grammar can hold.
 void hold_to_calls(ChatRequest& request, const AnswerFormat& format,
                    const std::vector<int64_t>& prompt);
 

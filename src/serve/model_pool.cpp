@@ -8,6 +8,10 @@
 namespace wick::serve {
 namespace {
 
+/// A model gives way to another one whose requests have waited for this part of
+/// ServerOptions::model_wait.
+constexpr int64_t kTurns = 10;
+
 /// Ends a load whose server ends.
 struct LoadEnded {};
 
@@ -193,11 +197,22 @@ std::shared_ptr<ServedModel> ModelPool::use(const std::string& name, const Reque
   Entry& wanted = entry(name);
   const std::shared_ptr<void> user = add_user(wanted);
   Lock lock(mutex_);  // released before the user is
-  if (!wanted.model) wait_for(wanted, watch, lock);
+  if (!wanted.model || gives_way(wanted)) wait_for(wanted, watch, lock);
   return {user, wanted.model.get()};
 }
 
-/// Waits for the next load of the entry. Errors: as of use.
+/// Whether further requests of a loaded model wait, so that it ends the ones that it has and makes
+/// room for a model whose requests have waited for long: else one that always has requests would
+/// keep its room for ever.
+bool ModelPool::gives_way(const Entry& entry) const {
+  if (&entry != longest_loaded() || count_loaded() < options_.max_models) return false;
+  const Clock::time_point long_ago = Clock::now() - options_.model_wait / kTurns;
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
+    return other.is_wanted() && other.waiting > 0 && other.waits_since < long_ago;
+  });
+}
+
+/// Waits for the next load of the entry, or until it need not give way. Errors: as of use.
 void ModelPool::wait_for(Entry& entry, const RequestWatch& watch, Lock& lock) {
   struct Waiting {
     Entry& entry;
@@ -207,7 +222,7 @@ void ModelPool::wait_for(Entry& entry, const RequestWatch& watch, Lock& lock) {
   if (entry.waiting++ == 0) entry.waits_since = Clock::now();
   changed_.notify_all();
   constexpr std::chrono::milliseconds kBetweenLooks(100);
-  while (entry.loads == here.load) {
+  while (entry.loads == here.load && (!entry.model || gives_way(entry))) {
     if (Clock::now() > watch.start() + options_.model_wait) {
       RequestError late(
           503,
@@ -277,6 +292,15 @@ ModelPool::Entry* ModelPool::longest_waiting() {
   return first;
 }
 
+/// Of the models that may be unloaded, the one that has been loaded for longest.
+const ModelPool::Entry* ModelPool::longest_loaded() const {
+  const Entry* first = nullptr;
+  for (const Entry& entry : entries_)
+    if (entry.model && !entry.stays && (!first || entry.loaded_at < first->loaded_at))
+      first = &entry;
+  return first;
+}
+
 ModelPool::Entry* ModelPool::longest_idle() {
   Entry* first = nullptr;
   for (Entry& entry : entries_)
@@ -305,7 +329,7 @@ void ModelPool::load(Entry& entry, Lock& lock) {
   entry.failure = failure;
   entry.loads++;
   entry.waiting = 0;
-  entry.used_until = Clock::now();
+  entry.loaded_at = entry.used_until = Clock::now();
   changed_.notify_all();
 }
 

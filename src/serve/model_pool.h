@@ -66,14 +66,15 @@ class ModelPool {
     std::unique_ptr<ServedModel> model;  // of a loaded model
     bool is_loading = false;
     int64_t users = 0;              // requests that use the model or wait for it
-    int64_t waiting = 0;            // requests that wait for the next load to end
+    int64_t waiting = 0;            // requests that wait for the next load to end, or for a turn
     int64_t loads = 0;              // that have ended
     std::exception_ptr failure;     // of the last one
     Clock::time_point waits_since;  // the first request that waits
+    Clock::time_point loaded_at;    // the end of the last load
     Clock::time_point used_until;   // the end of the last request
     bool is_starting() const { return source.at_start && loads == 0; }
     bool is_wanted() const { return !model && !is_loading && (waiting > 0 || is_starting()); }
-    bool is_idle() const { return model && users == 0 && !stays; }
+    bool is_idle() const { return model && users == waiting && !stays; }
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -82,11 +83,13 @@ class ModelPool {
   Entry& entry(const std::string& name);
   Listed listed(const Entry& entry, const std::string& name) const;
   std::shared_ptr<void> add_user(Entry& entry);
+  bool gives_way(const Entry& entry) const;
   void wait_for(Entry& entry, const RequestWatch& watch, Lock& lock);
   RequestError client_error(const Entry& entry) const;
 
   void run();
   Entry* longest_waiting();
+  const Entry* longest_loaded() const;
   Entry* longest_idle();
   bool make_room(Lock& lock);
   void load(Entry& entry, Lock& lock);

@@ -83,17 +83,17 @@ Grammar grammar_of(const std::string& field, const F& make) {
   }
 }
 
+constexpr const char* kOneGrammar = "expected one grammar, got several";
+
 /// The grammar of response_format, or of the fields that vLLM (guided_regex, guided_choice) and
 /// llama.cpp (grammar) have.
 void read_grammar(const Fields& body, TextOptions& options) {
-  std::optional<Grammar>& grammar = options.grammar;
   const auto set = [&](std::string_view key, const auto& make) {
-    if (grammar) fail_unsupported(body.name(key), "expected one grammar, got several");
-    grammar.emplace(grammar_of(body.name(key), make));
+    if (options.grammar) fail_unsupported(body.name(key), kOneGrammar);
+    options.grammar.emplace(grammar_of(body.name(key), make));
   };
   if (const std::optional<Fields> format = body.object("response_format"))
-    grammar = read_format(*format, format->object("json_schema"));
-  options.has_format = grammar.has_value();
+    read_format(*format, format->object("json_schema"), options);
   if (const auto text = body.text("grammar")) set("grammar", [&] { return Grammar::gbnf(*text); });
   if (const auto text = body.text("guided_regex"))
     set("guided_regex", [&] { return Grammar::regex(*text); });
@@ -110,11 +110,17 @@ void read_grammar(const Fields& body, TextOptions& options) {
 
 }  // namespace
 
-std::optional<Grammar> read_format(const Fields& format, const std::optional<Fields>& described) {
+void read_format(const Fields& format, const std::optional<Fields>& described,
+                 TextOptions& options) {
   const std::string type = format.text("type").value_or("");
   const std::string& field = format.path();
-  if (type == "text") return {};
-  if (type == "json_object") return grammar_of(field, [] { return Grammar::json_object(); });
+  if (type == "text") return;
+  if (options.grammar) fail_unsupported(field, kOneGrammar);
+  if (type == "json_object") {
+    options.format = Settings().set("type", "object");
+    options.grammar = grammar_of(field, [] { return Grammar::json_object(); });
+    return;
+  }
   if (type != "json_schema") {
     const Setting* const given = format.find("type");
     fail_field(format.name("type"), "text, json_object or json_schema", given ? *given : Setting());
@@ -123,7 +129,8 @@ std::optional<Grammar> read_format(const Fields& format, const std::optional<Fie
   if (!schema)
     fail_field(described ? described->name("schema") : format.name("json_schema.schema"),
                "a JSON schema", nullptr);
-  return grammar_of(field, [&] { return Grammar::json_schema(*schema); });
+  options.format = *schema;
+  options.grammar = grammar_of(field, [&] { return Grammar::json_schema(*schema); });
 }
 
 TextOptions read_options(const Fields& body, const RequestLimits& limits) {

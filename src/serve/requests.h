@@ -21,7 +21,7 @@ struct TextOptions {
       max_tokens;  // missing: until the model ends the text or the context is full
   std::vector<std::string> stop;
   std::optional<Grammar> grammar;  // of response_format and its like
-  bool has_format = false;         // grammar is of a format of JSON
+  std::optional<Setting> format;   // of JSON: its schema, of which grammar is
   int64_t choices = 1;
   std::optional<int64_t> logprobs;  // so many of the likeliest tokens beside each one
   bool ignores_end = false;         // no token ends the text
@@ -37,9 +37,10 @@ struct RequestLimits {
 
 /// Reads them. Errors: RequestError 400, naming the field.
 TextOptions read_options(const Fields& body, const RequestLimits& limits);
-/// The grammar of a format of the type json_object or json_schema; missing for text. described: has
-/// the schema of json_schema. Errors: RequestError 400.
-std::optional<Grammar> read_format(const Fields& format, const std::optional<Fields>& described);
+/// Sets format and grammar for a format of the type json_object or json_schema, but not for text.
+/// described: has the schema of json_schema. Errors: RequestError 400, also beside another grammar.
+void read_format(const Fields& format, const std::optional<Fields>& described,
+                 TextOptions& options);
 
 /// A chat, or a response without state.
 struct ChatRequest {

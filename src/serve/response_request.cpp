@@ -36,13 +36,7 @@ ChatRequest read_response(const Fields& body, const RequestLimits& limits) {
   const int64_t top = body.integer("top_logprobs", 0, kMaxLogprobs).value_or(0);
   if (includes_logprobs(body)) options.logprobs = top;
   if (const auto text = body.object("text"))
-    if (const auto format = text->object("format")) {
-      std::optional<Grammar> grammar = read_format(*format, format);
-      if (grammar && options.grammar)
-        fail_unsupported(format->path(), "expected one grammar, got several");
-      options.has_format |= grammar.has_value();
-      if (grammar) options.grammar = std::move(grammar);
-    }
+    if (const auto format = text->object("format")) read_format(*format, format, options);
   request.messages = read_input(body, limits);
   read_layout(body, ToolForm::kResponse, request);
   return request;

@@ -70,6 +70,7 @@ ServedModel::ServedModel(std::string id, const LanguageModel& model, const Engin
   token_texts_.emplace(*model_.tokenizer);
   if (model_.chat_template)
     answer_format_ = AnswerFormat(model_.chat_template->source(), *model_.tokenizer);
+  writes_tools_ = !answer_format_.calls().empty();
   for (int64_t token = 0; token < model_.tokenizer->vocab_size(); token++)
     longest_token_ = std::max(longest_token_, int64_t(model_.tokenizer->token(token).size()));
 }
@@ -113,6 +114,11 @@ TextPrompt ServedModel::chat_prompt(const std::vector<ChatMessage>& messages,
   size_t bytes = 0;
   for (const ChatMessage& message : messages) bytes += message.content.size();
   check_length(bytes, field);
+  if (writes_tools_ && !layout.tools.empty()) {
+    for (const Setting& tool : layout.tools)
+      bytes += to_json(std::get<Settings>(tool.value), -1).size();
+    check_length(bytes, "tools");
+  }
   return of_request(field, [&] {
     return TextPrompt{{ids_of(model_, messages, layout), pixels_of(model_, messages)}, field};
   });

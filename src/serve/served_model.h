@@ -63,7 +63,8 @@ class ServedModel {
   std::optional<Engine> engine_;
   std::optional<TokenTexts> token_texts_;
   AnswerFormat answer_format_;
-  std::mutex embedding_;  // one embedding at a time
+  bool writes_tools_ = false;  // the template writes tools into the prompt, with their schemas
+  std::mutex embedding_;       // one embedding at a time
 };
 
 }  // namespace wick::serve

@@ -56,7 +56,9 @@ struct ServerOptions {
   /// The longest that a request may take.
   std::chrono::seconds max_time{3600};
   /// Of a Server of several models: how many are loaded at once. The one that requests have not
-  /// used for longest makes room for another; a request waits while all are in use.
+  /// used for longest makes room for another; a request waits while all are in use. After a tenth
+  /// of model_wait the one that has been loaded for longest takes no further requests until it has
+  /// made room.
   int64_t max_models = 1;
   /// A model without requests for so long is unloaded; missing: never for that reason.
   std::optional<std::chrono::milliseconds> idle = {};

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct CallGrammarOptions {
   bool is_single_call = false;
   /// As of AnswerOptions.
   std::vector<int64_t> prompt = {};
+  /// A JSON schema: the answer calls functions, or is a value of the schema. Missing: it must call.
+  std::optional<Setting> content = {};
 };
 
 /// How a model writes its reasoning and its calls of tools: src/text/answers/families.cpp lists the
@@ -42,7 +45,8 @@ class WICK_API AnswerFormat {
   /// The family of calls, such as "mistral"; "" if the template has no calls that wick knows.
   std::string_view calls() const;
   bool has_reasoning() const;
-  /// The answers that call at least one of the functions, after reasoning if the model reasons.
+  /// The answers that call at least one of the functions, after reasoning if the model reasons, or
+  /// in place of calls give options.content.
   /// Arguments are values of the function's "parameters" as Grammar::json_schema has them; in
   /// families that write tags, a string has no other keyword than "enum", properties come in their
   /// order, and there are no others. tools: as of ChatOptions. Only for generations with the

@@ -37,8 +37,7 @@ Grammar AnswerFormat::call_grammar(const Setting::List& tools,
                                    const CallGrammarOptions& options) const {
   const bool is_open =
       format_->tokenizer && opens_reasoning(*format_, *format_->tokenizer, options.prompt);
-  return answers::make_call_grammar(*format_, tools, options.function, options.is_single_call,
-                                    is_open);
+  return answers::make_call_grammar(*format_, tools, options, is_open);
 }
 
 AnswerFormat::AnswerFormat(std::string_view chat_template, const Tokenizer& tokenizer)

@@ -35,15 +35,16 @@ TokenTable marked_tokens(const Format& format) {
 
 class CallWriter {
  public:
-  CallWriter(const Format& format, bool is_single_call)
+  CallWriter(const Format& format, const CallGrammarOptions& options)
       : format_(format),
         family_(*format.family),
         written_(family_.written),
-        is_single_call_(is_single_call),
+        options_(options),
         syntax_("tool_choice"),
         values_(syntax_) {}
 
-  Grammar write(const Setting::List& tools, const std::string& function, bool opens_reasoning) {
+  Grammar write(const Setting::List& tools, bool opens_reasoning) {
+    const std::string& function = options_.function;
     std::vector<Expr> calls;
     for (size_t i = 0; i < tools.size(); i++) {
       const Settings* const tool = std::get_if<Settings>(&tools[i].value);
@@ -56,13 +57,16 @@ class CallWriter {
           function.empty() ? "expected tools" : "there is no function \"" + function + "\"");
     syntax_.set_where("tool_choice");
     const Expr one = syntax_.choice(calls);
-    std::vector<Expr> parts = {reasoning(opens_reasoning), text(written_.begin), one};
-    if (!is_single_call_ && !written_.between.empty())
+    std::vector<Expr> parts = {text(written_.begin), one};
+    const bool is_single_call = options_.is_single_call || !function.empty();
+    if (!is_single_call && !written_.between.empty())
       parts.push_back(
           syntax_.repeat(syntax_.sequence({text(written_.between), one}), 0, kUnbounded));
     parts.push_back(text(written_.end));
+    Expr answer = syntax_.sequence(std::move(parts));
+    if (options_.content) answer = syntax_.choice({answer, content(*options_.content)});
     const Syntax::Rule root = syntax_.add_rule();
-    syntax_.define(root, syntax_.sequence(std::move(parts)));
+    syntax_.define(root, syntax_.sequence({reasoning(opens_reasoning), answer}));
     std::call_once(format_.has_marked_tokens,
                    [&] { format_.marked_tokens.emplace(marked_tokens(format_)); });
     return grammars::GrammarMaker::make(syntax_, root, format_.marked_tokens);
@@ -130,6 +134,13 @@ class CallWriter {
     const Expr rest =
         syntax_.sequence({text_until(format_.think_close), syntax_.texts({"", "\n", "\n\n"})});
     return is_open ? rest : syntax_.optional(syntax_.sequence({text(format_.think_open), rest}));
+  }
+
+  Expr content(const Setting& schema) {
+    syntax_.set_where("content");
+    const Expr value = syntax_.call(grammars::read_json_schema(schema, syntax_));
+    if (family_.kind != CallKind::kHarmony) return value;
+    return syntax_.sequence({text("<|channel|>final<|message|>"), value});
   }
 
   Expr call(const std::string& name, const Settings& function, const std::string& where) {
@@ -211,7 +222,7 @@ class CallWriter {
   const Format& format_;
   const Family& family_;
   const CallText& written_;
-  const bool is_single_call_;
+  const CallGrammarOptions& options_;
   Syntax syntax_;
   JsonValues values_;
 };
@@ -219,11 +230,10 @@ class CallWriter {
 }  // namespace
 
 Grammar make_call_grammar(const Format& format, const Setting::List& tools,
-                          const std::string& function, bool is_single_call, bool opens_reasoning) {
+                          const CallGrammarOptions& options, bool opens_reasoning) {
   check(format.family, ErrorCode::kUnsupported, "tool_choice",
         "the model's chat template has no calls that wick knows");
-  return CallWriter(format, is_single_call || !function.empty())
-      .write(tools, function, opens_reasoning);
+  return CallWriter(format, options).write(tools, opens_reasoning);
 }
 
 }  // namespace wick::answers

@@ -1,7 +1,5 @@
 // Grammars of answers that call a function.
 #pragma once
-#include <string>
-
 #include "text/answers/families.h"
 #include "wick/text/answer.h"
 #include "wick/text/grammar.h"
@@ -10,6 +8,6 @@ namespace wick::answers {
 
 /// opens_reasoning: the prompt has begun the reasoning. Otherwise as AnswerFormat::call_grammar.
 Grammar make_call_grammar(const Format& format, const Setting::List& tools,
-                          const std::string& function, bool is_single_call, bool opens_reasoning);
+                          const CallGrammarOptions& options, bool opens_reasoning);
 
 }  // namespace wick::answers

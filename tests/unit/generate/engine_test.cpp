@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "../expect.h"
@@ -329,6 +330,35 @@ TEST(Engine, GoesOnFromTheEndOfAPartOfAPrompt) {
     EngineStream short_one = engine.submit(greedy_request(model, "abcdefghij", 6));
     EXPECT_EQ(short_one.finish().text, continuation(model, "abcdefghij", 6)) << name;
     EXPECT_GE(short_one.result().cached_tokens, 8) << name;
+  }
+}
+
+TEST(Engine, ReadsThePromptOfSeveralTextsOnce) {
+  for (const std::string name : {"llama_linear", "gemma3", "mamba2", "lfm2", "qwen3_next"}) {
+    const LanguageModel model = letters_model("decoders/" + name);
+    Engine engine(model, {.sequences = 4});
+    std::vector<EngineRequest> requests;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+      requests.push_back(greedy_request(model, long_prompt(40, 5), 8));
+      requests.back().seed = seed;
+      requests.back().sampling = {.temperature = 1.5};
+    }
+    std::vector<EngineStream> streams;
+    for (const EngineRequest& request : requests) streams.push_back(engine.submit(request));
+    std::set<std::string> texts;
+    for (size_t i = 0; i < streams.size(); i++) {
+      Engine alone(model, {.sequences = 1});
+      EXPECT_EQ(streams[i].finish().text, text_of(alone, requests[i])) << name << " " << i;
+      texts.insert(streams[i].result().text);
+      // The logits after the prompt are kept with a state, else its last token is read again.
+      const bool has_state = name == "mamba2" || name == "lfm2" || name == "qwen3_next";
+      EXPECT_EQ(streams[i].result().cached_tokens, i == 0 ? 0 : has_state ? 40 : 39) << name;
+    }
+    EXPECT_GT(texts.size(), 1u);
+    EXPECT_EQ(text_of(engine, requests[1]), streams[1].result().text) << name;
+    requests[1].prompt.back() ^= 1;  // another prompt of the same length
+    Engine alone(model, {.sequences = 1});
+    EXPECT_EQ(text_of(engine, requests[1]), text_of(alone, requests[1])) << name;
   }
 }
 

@@ -184,6 +184,34 @@ TEST(Models, WaitUntilOthersHaveEnded) {
   EXPECT_TRUE(server.has_metric("wick_texts_cancelled_total 1"));
 }
 
+TEST(Models, ThatAlwaysHaveRequestsGiveWay) {
+  Models m;
+  TestServer server({m.a.entry(), m.b.entry()}, {.model_wait = milliseconds(10'000)});
+  server.finish_chat("a");
+  std::atomic<bool> ends = false;
+  std::atomic<int> answered = 0, refused = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; i++)
+    clients.emplace_back([&] {
+      while (!ends) {
+        const Answer answer =
+            server.ask("POST", kChat, TestServer::fields("a", R"("max_tokens": 600)"));
+        answered += answer.status == 200;
+        refused += answer.status != 200;
+      }
+    });
+  EXPECT_TRUE(becomes([&] { return answered > 4; }));
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(server.chat("b").status, 200);
+    const int before = answered;
+    EXPECT_TRUE(becomes([&] { return answered > before + 4; }));  // "a" has its turn again
+  }
+  ends = true;
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(m.b.loads, 2);
+}
+
 TEST(Models, AnswerWhileAnotherOneLoads) {
   Models m;
   m.b.is_held = true;

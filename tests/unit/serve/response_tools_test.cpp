@@ -265,7 +265,8 @@ TEST(ResponseTools, OfAnInputReachTheTemplate) {
 TEST(ResponseTools, LeaveAnAnswerInAFormatToTheMessage) {
   // The prompt has opened the reasoning, and the answer looks like a call.
   ToolServer server("<think>\n");
-  const std::string fields = kTools + R"(, "max_output_tokens": 400, "seed": 3, "text": {"format": {
+  const std::string fields =
+      kTools + R"(, "tool_choice": "none", "max_output_tokens": 400, "seed": 3, "text": {"format": {
       "type": "json_schema", "name": "n", "schema": {"type": "object",
       "properties": {"n": {"enum": ["</think>"]}}, "required": ["n"],
       "additionalProperties": false}}})";

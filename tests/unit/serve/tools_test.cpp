@@ -205,6 +205,66 @@ TEST(Tools, AreCalledIfTheRequestForcesIt) {
   expect_forced_calls(server, 29);
 }
 
+TEST(Tools, BesideAFormatAreCalledOrAnsweredInIt) {
+  ToolServer server(test::byte_model(4096, "{# <tool_call> arguments #}"));
+  const std::string format =
+      R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema":
+         {"type": "object", "properties": {"name": {"enum": ["unit"]}}, "required": ["name"],
+          "additionalProperties": false}}}, "seed": )";
+  int calls = 0, answers = 0;
+  for (int seed = 0; seed < 12; seed++) {
+    // The first letter decides.
+    const std::string first = seed % 2 ? "60" : "123";  // <, {
+    const std::string fields = std::string(kHeld) + format + std::to_string(seed) +
+                               R"(, "logit_bias": {")" + first + R"(": 100})";
+    const Answer answer = server.post(fields);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const Settings said = message(answer);
+    const Joined parts = joined(server.post(fields + R"(, "stream": true)"));
+    if (seed % 2) {
+      ASSERT_TRUE(said.has("tool_calls")) << answer.body;
+      const Settings& function = *object(list(said, "tool_calls"), 0).group("function");
+      const Settings arguments = parse_json(function.text("arguments"), "arguments");
+      EXPECT_TRUE(arguments.has(function.text("name") == "unit" ? "u" : "n")) << answer.body;
+      EXPECT_GE(parts.calls.size(), 1u);
+      calls++;
+    } else {
+      EXPECT_FALSE(said.has("tool_calls")) << answer.body;
+      EXPECT_EQ(parse_json(said.text("content"), "content").text("name"), "unit");
+      EXPECT_EQ(parts.content, said.text("content"));
+      answers++;
+    }
+  }
+  EXPECT_EQ(calls, 6);
+  EXPECT_EQ(answers, 6);
+  // Without calls in the template, or with tool_choice none, the answer has the format.
+  const std::string none = std::string(kHeld) + format + R"(1, "tool_choice": "none")";
+  EXPECT_EQ(parse_json(message(server.post(none)).text("content"), "content").text("name"), "unit");
+  // The same by the API of responses.
+  const Answer response = server.respond(R"("tools": [{"type": "function", "name": "unit",
+      "parameters": {"properties": {"u": {"enum": ["C"]}}, "required": ["u"],
+      "additionalProperties": false}}], "logit_bias": {"60": 100}, "parallel_tool_calls": false,
+      "text": {"format": {"type": "json_object"}}, "max_output_tokens": 500)");
+  ASSERT_EQ(response.status, 200) << response.body;
+  const Settings body = response.json();
+  EXPECT_EQ(object(list(body, "output"), 0).text("type"), "function_call") << response.body;
+  EXPECT_EQ(parse_json(object(list(body, "output"), 0).text("arguments"), "a").text("u"), "C");
+}
+
+TEST(Tools, ThatCannotFitAreRefusedBeforeTheyAreRead) {
+  ToolServer server;
+  const std::string tool = R"("max_tokens": 2, "tools": [{"type": "function", "function":
+      {"name": "f", "description": ")" +
+                           std::string(300'000, 'a') + R"("}}])";
+  const Answer answer = server.post(tool);
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.error().text("code"), "context_length_exceeded");
+  EXPECT_EQ(answer.error().text("param"), "tools");
+  // A template without calls passes over tools.
+  ToolServer plain(test::byte_model(4096));
+  EXPECT_EQ(plain.post(tool).status, 200);
+}
+
 TEST(Tools, AreCalledByMarkersThatAreTokens) {
   ToolServer server(
       test::byte_model(4096, "{# [TOOL_CALLS] [ARGS] #}", {"[TOOL_CALLS]", "[ARGS]"}));

@@ -500,16 +500,20 @@ std::vector<int64_t> drawn(const Grammar& grammar, const Tokenizer& tokenizer, u
   return ids;
 }
 
-TEST(CallGrammar, GivesCallsThatTheParserReads) {
-  const Setting::List functions = std::get<Setting::List>(parse_json(R"({"tools": [
+/// Functions whose arguments have few spellings.
+Setting::List narrow_tools() {
+  const Settings all = parse_json(R"({"tools": [
         {"function": {"name": "weather", "parameters": {"type": "object", "properties": {
           "city": {"type": "string"}, "unit": {"type": "string", "enum": ["C", "F"]},
           "days": {"type": "integer", "minimum": 1, "maximum": 9}, "now": {"type": "boolean"}},
           "required": ["unit", "days"], "additionalProperties": false}}},
         {"function": {"name": "add"}}]})",
-                                                                     "tools")
-                                                              .find("tools")
-                                                              ->value);
+                                  "tools");
+  return std::get<Setting::List>(all.find("tools")->value);
+}
+
+TEST(CallGrammar, GivesCallsThatTheParserReads) {
+  const Setting::List functions = narrow_tools();
   for (const FamilyRows& family : families()) {
     if (family.name.empty()) continue;
     const Tokenizer tokenizer = tokenizer_with(family.tokens);
@@ -544,6 +548,36 @@ TEST(CallGrammar, GivesCallsThatTheParserReads) {
           }
         }
       }
+  }
+}
+
+TEST(CallGrammar, GivesCallsOrContentThatTheParserReads) {
+  const Setting schema = parse_json(R"({"enum": [{"a": "b"}]})", "schema");
+  for (const FamilyRows& family : families()) {
+    if (family.name.empty()) continue;
+    const Tokenizer tokenizer = tokenizer_with(family.tokens);
+    const AnswerFormat format(family.chat_template, tokenizer);
+    const Grammar grammar = format.call_grammar(narrow_tools(), {.content = schema});
+    int calls = 0, contents = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+      const std::vector<int64_t> ids = drawn(grammar, tokenizer, seed);
+      AnswerParser parser(format, tokenizer, {.tools = narrow_tools()});
+      std::vector<AnswerEvent> events = parser.push(tokenizer.decode(ids, true), ids);
+      const std::vector<AnswerEvent> rest = parser.finish();
+      events.insert(events.end(), rest.begin(), rest.end());
+      std::string content;
+      for (const AnswerEvent& event : events)
+        if (event.kind == Kind::kContent) content += event.text;
+      if (parser.calls() > 0) {
+        EXPECT_EQ(content, "") << family.name;
+        calls++;
+      } else {
+        EXPECT_EQ(parse_json(content, "content").text("a"), "b") << family.name;
+        contents++;
+      }
+    }
+    EXPECT_GT(calls, 0) << family.name;
+    EXPECT_GT(contents, 0) << family.name;
   }
 }
 
