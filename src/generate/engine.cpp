@@ -110,6 +110,7 @@ std::span<const EngineCount> engine_counts() {
       {"generated_tokens", &EngineStats::generated_tokens},
       {"steps", &EngineStats::steps},
       {"graph_steps", &EngineStats::graph_steps},
+      {"steps_ahead", &EngineStats::steps_ahead},
       {"used_positions", &EngineStats::used_positions},
       {"positions", &EngineStats::positions},
   };
@@ -267,7 +268,7 @@ struct Engine::Worker {
       drop_cancelled();
       admit();
       read_prompts();
-      step();
+      extend_texts(&Slots::step);
     }
     const auto stopped = std::make_exception_ptr(
         Error(ErrorCode::kInvalidArgument, "Engine: the engine was destroyed"));
@@ -379,6 +380,7 @@ struct Engine::Worker {
 
   /// Reads parts of prompts, the oldest request's first.
   void read_prompts() {
+    if (!reading.empty()) extend_texts(&Slots::finish_step);
     for (int64_t left = options.chunk; left > 0 && !reading.empty();) {
       const int64_t oldest = reading.front();
       try {
@@ -410,15 +412,16 @@ struct Engine::Worker {
     }
   }
 
-  void step() {
+  void extend_texts(std::vector<Slots::Drawn> (Slots::*call)()) {
     try {
-      const std::vector<Slots::Drawn> drawn = slots->step();
+      const std::vector<Slots::Drawn> drawn = (slots.get()->*call)();
       put_back_suspended();
       if (drawn.empty()) return;
       {
         const std::lock_guard lock(mutex);
         stats.steps++;
         stats.graph_steps = slots->graph_steps();
+        stats.steps_ahead = slots->steps_ahead();
       }
       for (const Slots::Drawn& one : drawn) take(one);
     } catch (...) {  // of all texts at once, such as an error of the device

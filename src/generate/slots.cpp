@@ -501,13 +501,7 @@ std::vector<Slots::Drawn> Slots::drawn(int64_t first, int64_t count, const Tenso
               .id = ids[size_t(i)],
               .score = {},
               .error = std::exchange(slot.error, {})};
-    if (one.id >= 0 && slot.text.grammar) {
-      (void)slot.text.grammar->accept(one.id);  // the mask had no other ids
-      one.ends = slot.text.grammar->has_ended();
-    }
-    slot.cached = int64_t(slot.tokens.size());
-    slot.tokens.push_back(std::max<int64_t>(one.id, 0));
-    slot.drawn++;
+    add_token(slot, one);
     if (slot.text.logprobs) {
       ScoredToken score{{one.id, double(chosen[size_t(i)])}, {}};
       for (int64_t k = 0; k < std::min(most, *slot.text.logprobs); k++) {
@@ -519,6 +513,17 @@ std::vector<Slots::Drawn> Slots::drawn(int64_t first, int64_t count, const Tenso
     all.push_back(std::move(one));
   }
   return all;
+}
+
+/// Makes a drawn token the last one of its text.
+void Slots::add_token(Slot& slot, Drawn& one) {
+  if (one.id >= 0 && slot.text.grammar) {
+    (void)slot.text.grammar->accept(one.id);  // the mask had no other ids
+    one.ends = slot.text.grammar->has_ended();
+  }
+  slot.cached = int64_t(slot.tokens.size());
+  slot.tokens.push_back(std::max<int64_t>(one.id, 0));
+  slot.drawn++;
 }
 
 /// Moves texts to the first slots if a step of fewer slots can extend them all then.
@@ -631,9 +636,80 @@ Tensor Slots::changed(int64_t first, int64_t count, const Tensor& logits) {
   return changes ? cat(rows, 0) : logits;
 }
 
+/// Notes the step of the first `rows` slots that was queued last.
+Slots::Queued Slots::queued(int64_t rows) const {
+  std::vector<std::optional<int64_t>> texts;
+  for (int64_t i = 0; i < rows; i++)
+    texts.push_back(at(i).draws ? std::optional(at(i).text.id) : std::nullopt);
+  return {std::move(texts), clone(sampled_.rows(0, rows).sampled.tensor()),
+          Event(Stream::of(sampled_.device()))};
+}
+
+/// Queues the step after a captured one whose tokens were not read, of the same texts: if all of
+/// them go on as far as their lengths tell, and none needs its tokens for the next mask. One that
+/// ends by its tokens has one more, which nobody reads.
+bool Slots::queue_ahead() {
+  const int64_t rows = int64_t(queued_->texts.size());
+  std::vector<int64_t> starts, ends;
+  for (int64_t i = 0; i < size(); i++) {
+    const Slot& slot = at(i);
+    const int64_t next = int64_t(slot.tokens.size()) + 1;
+    if (slot.busy && !slot.draws) return false;  // its prompt is read first
+    if (slot.draws && (i >= rows || slot.text.grammar || next >= slot.text.most)) return false;
+    if (i >= rows) continue;
+    ends.push_back(slot.draws   ? next
+                   : in_blocks_ ? slot.cached
+                                : std::max<int64_t>(slot.cached, 1));
+    starts.push_back(slot.draws || !in_blocks_ ? ends.back() - 1 : ends.back());
+  }
+  if (!is_placed_ || !make_room(0, starts, ends)) return false;
+  cache_->prepare(starts, ends);
+  if (!runs_captured(rows, ends)) {
+    SampledRows own = sampled_.rows(0, rows);
+    own.append(own.draw(queue_step(rows, ends)));
+  }
+  return true;
+}
+
+/// The tokens of a step, of the texts that go on. Waits for it, but not for the one after it.
+std::vector<Slots::Drawn> Slots::read_tokens(const Queued& step) {
+  if (!reading_) reading_.emplace(sampled_.device());
+  reading_->wait(step.done);
+  const StreamScope scope(*reading_);
+  const std::vector<int64_t> ids = step.ids.to_vector<int64_t>();
+  std::vector<Drawn> all;
+  for (size_t i = 0; i < ids.size(); i++) {
+    Slot& slot = at(int64_t(i));
+    if (!step.texts[i] || !slot.draws || slot.text.id != *step.texts[i]) continue;
+    all.push_back(
+        {.text = slot.text.id, .id = ids[i], .score = {}, .error = std::exchange(slot.error, {})});
+    add_token(slot, all.back());
+  }
+  return all;
+}
+
+std::vector<Slots::Drawn> Slots::finish_step() {
+  const NoGrad off;
+  if (!queued_) return {};
+  return read_tokens(*std::exchange(queued_, {}));
+}
+
 std::vector<Slots::Drawn> Slots::step() {
   const NoGrad off;
   clock_++;
+  if (!queued_) {
+    Extended now = extend();
+    if (!now.is_captured) return std::move(now.drawn);
+    queued_ = queued(now.rows);
+  }
+  const bool goes_on = queue_ahead();
+  const Queued step = *std::exchange(queued_, {});
+  if (goes_on) queued_ = queued(int64_t(step.texts.size())), steps_ahead_++;
+  return read_tokens(step);
+}
+
+/// Queues a step of all texts whose prompts are read. Reads its tokens unless it is captured.
+Slots::Extended Slots::extend() {
   int64_t rows = 0;
   std::vector<int64_t> starts, ends;
   do {
@@ -657,19 +733,20 @@ std::vector<Slots::Drawn> Slots::step() {
   place();
   write_masks(0, rows);
   cache_->prepare(starts, ends);
-  Tensor logits;
-  if (!runs_captured(rows, ends)) {
-    logits = queue_step(rows, ends);
-    SampledRows own = sampled_.rows(0, rows);
-    own.append(own.draw(changed(0, rows, logits)));
-  }
-  return drawn(0, rows, logits);
+  if (runs_captured(rows, ends)) return {.rows = rows, .is_captured = true, .drawn = {}};
+  const Tensor logits = queue_step(rows, ends);
+  SampledRows own = sampled_.rows(0, rows);
+  own.append(own.draw(changed(0, rows, logits)));
+  return {.rows = rows, .is_captured = false, .drawn = drawn(0, rows, logits)};
 }
 
 void Slots::end(int64_t text) {
   const NoGrad off;
   const int64_t number = slot_of(text);
   Slot& slot = at(number);
+  // The step that runs ahead reads the last token.
+  if (queued_ && number < int64_t(queued_->texts.size()) && queued_->texts[size_t(number)] == text)
+    slot.cached = int64_t(slot.tokens.size());
   if (in_blocks_) {
     keep(slot, number);
     empty(number);

@@ -8,6 +8,7 @@
 
 #include "generate/sampled_rows.h"
 #include "wick/core/graph.h"
+#include "wick/core/stream.h"
 #include "wick/generate/engine.h"
 #include "wick/models/causal_model.h"
 
@@ -69,8 +70,11 @@ class Slots {
   /// that takes less time than one after the other: `most` tokens at once, padding included, or a
   /// prompt whole that must be read so.
   Reading read(int64_t text, int64_t most);
-  /// Extends all texts whose prompts are read. Waits for the device.
+  /// Extends all texts whose prompts are read. Waits for the device, on which the next step begins
+  /// meanwhile where it can be queued before the tokens are known.
   std::vector<Drawn> step();
+  /// The tokens of such a step; call it before read.
+  std::vector<Drawn> finish_step();
   /// The texts whose memory older ones needed since the last call. They can be begun again, with
   /// their tokens so far as prompts.
   std::vector<Text> take_suspended() { return std::exchange(suspended_, {}); }
@@ -81,6 +85,8 @@ class Slots {
   int64_t used_positions() const;
   int64_t positions() const { return positions_; }
   int64_t graph_steps() const { return graph_steps_; }
+  /// Of these, the steps that were queued before the tokens of the one before were read.
+  int64_t steps_ahead() const { return steps_ahead_; }
 
  private:
   struct Slot {
@@ -100,6 +106,12 @@ class Slots {
     std::vector<int64_t> extents;
     std::optional<Graph> graph;  // missing: the step ran once
     int64_t used;
+  };
+  /// A step that was queued and whose tokens were not read.
+  struct Queued {
+    std::vector<std::optional<int64_t>> texts;  // that it extends, by slot
+    Tensor ids;                                 // [rows, 1]
+    Event done;
   };
   struct Origin {
     int64_t slot, tokens;
@@ -140,10 +152,20 @@ class Slots {
   bool can_use_graph(int64_t rows, const std::vector<int64_t>& ends) const;
   Captured& step_like_this(int64_t rows);
   bool runs_captured(int64_t rows, const std::vector<int64_t>& ends);
+  struct Extended {
+    int64_t rows = 0;
+    bool is_captured = false;
+    std::vector<Drawn> drawn = {};
+  };
+  Extended extend();
+  Queued queued(int64_t rows) const;
+  bool queue_ahead();
+  std::vector<Drawn> read_tokens(const Queued& step);
   Tensor queue_step(int64_t rows, const std::vector<int64_t>& ends);
   Tensor changed(int64_t first, int64_t count, const Tensor& logits);
   std::vector<Drawn> draw_first(int64_t first, int64_t count, const Tensor& logits);
   std::vector<Drawn> drawn(int64_t first, int64_t count, const Tensor& logits);
+  void add_token(Slot& slot, Drawn& one);
 
   std::shared_ptr<const CausalModel> model_;
   EngineOptions options_;
@@ -159,8 +181,10 @@ class Slots {
   bool is_placed_ = false;    // the device has the slots' tokens and settings
   bool uses_graphs_;
   std::vector<Captured> captured_;
+  std::optional<Queued> queued_;   // the step that runs ahead
+  std::optional<Stream> reading_;  // on which tokens are read beside it
   std::vector<int64_t> replaced_;  // that the captured steps were of
-  int64_t clock_ = 0, graph_steps_ = 0;
+  int64_t clock_ = 0, graph_steps_ = 0, steps_ahead_ = 0;
 };
 
 }  // namespace wick

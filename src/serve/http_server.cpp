@@ -208,6 +208,7 @@ void HttpServer::serve(Connection& connection) {
   }
   const std::lock_guard lock(mutex_);
   connection.socket.shut_down();
+  connection.socket.close();  // its thread is joined when there is a next connection
   connection.has_ended = true;
   ended_.notify_all();
 }

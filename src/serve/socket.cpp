@@ -72,7 +72,12 @@ Socket::Socket(int descriptor) : descriptor_(descriptor) {
   setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 }
 
-Socket::~Socket() { close(descriptor_); }
+Socket::~Socket() { close(); }
+
+void Socket::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
 
 bool Socket::read(std::string& to, Clock::time_point until) {
   char buffer[16 * 1024];
@@ -118,7 +123,9 @@ void Socket::linger() {
   }
 }
 
-void Socket::shut_down() { shutdown(descriptor_, SHUT_RDWR); }
+void Socket::shut_down() {
+  if (descriptor_ >= 0) shutdown(descriptor_, SHUT_RDWR);
+}
 
 std::string Socket::peer() const {
   sockaddr_storage address{};

@@ -15,7 +15,8 @@ struct ClientGone : std::runtime_error {
   explicit ClientGone(const char* why) : std::runtime_error(why) {}
 };
 
-/// An end of a connection. Its thread reads and writes; any thread may call shut_down.
+/// An end of a connection. Its thread reads, writes and closes; any thread may call shut_down, but
+/// not beside close.
 class Socket {
  public:
   explicit Socket(int descriptor);
@@ -35,6 +36,8 @@ class Socket {
   void linger();
   /// Makes all reads and writes end.
   void shut_down();
+  /// Gives the descriptor back. Of the other functions only shut_down may follow.
+  void close();
   /// The other end's address, without the port.
   std::string peer() const;
 

@@ -97,7 +97,8 @@ struct EngineStats {
   int64_t prompt_tokens = 0, cached_tokens = 0;  // of prompts; of these, not read again
   int64_t prompt_reads = 0;  // calls of the model, each for parts of one or more prompts
   int64_t generated_tokens = 0;
-  int64_t steps = 0, graph_steps = 0;         // of all texts at once; of these, by a Graph
+  int64_t steps = 0, graph_steps = 0;  // of all texts at once; of these, by a Graph
+  int64_t steps_ahead = 0;  // that the device began before the tokens of the one before were read
   int64_t used_positions = 0, positions = 0;  // of the cache, now
 };
 

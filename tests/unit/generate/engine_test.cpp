@@ -108,13 +108,30 @@ TEST(GraphSteps, AnEnginesTextsOnAnEmulatedCardAreTheCpus) {
         letters_model(name, test::kLettersTemplate, 0, Device::parse("emu:32"));
     Engine here(model, {.sequences = 3}), there(other, {.sequences = 3, .chunk = 4});
     std::vector<EngineStream> streams;
-    const std::vector<EngineRequest> requests = crowd(model, 6);
+    std::vector<EngineRequest> requests = crowd(model, 9);
+    // Some end by their tokens, which a step that runs ahead does not know.
+    for (size_t i = 6; i < 9; i++) {
+      requests[i].max_tokens = 40;
+      requests[i].logprobs = {};
+      const std::string whole = text_of(here, requests[i]);
+      if (i == 6) requests[i].stop = {whole.substr(9, 3)};
+      if (i == 7) requests[i].stop_ids = model.prompt_ids(whole.substr(11, 1));
+      if (i == 8) requests[i].grammar = Grammar::regex("[a-z]{20}");
+    }
+    requests.push_back(requests[6]);  // goes on from what another text has left
     for (const EngineRequest& request : requests) streams.push_back(there.submit(request));
-    for (size_t i = 0; i < requests.size(); i++)
-      EXPECT_EQ(streams[i].finish().text, text_of(here, requests[i])) << name << " " << i;
+    for (size_t i = 0; i < requests.size(); i++) {
+      const EngineText& text = streams[i].finish();
+      EngineStream alone = here.submit(requests[i]);
+      EXPECT_EQ(text.text, alone.finish().text) << name << " " << i;
+      EXPECT_EQ(text.ids, alone.result().ids) << name << " " << i;
+      EXPECT_EQ(text.ending, alone.result().ending) << name << " " << i;
+    }
     if (const char* allocator = getenv("WICK_ALLOC");
         allocator && allocator == std::string("caching")) {
       EXPECT_GT(there.stats().graph_steps, 0) << name;
+      EXPECT_GT(there.stats().steps_ahead, 0) << name;
+      EXPECT_LT(there.stats().steps_ahead, there.stats().graph_steps) << name;
     }
   }
 }

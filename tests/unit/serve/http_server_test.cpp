@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "client.h"
@@ -102,6 +104,20 @@ TEST(HttpServer, AnswersSeveralRequestsOfAConnection) {
   EXPECT_EQ(client.read_answer().body, "POST b");
   EXPECT_EQ(client.ask("GET", "/", "", "Connection: close\r\n").headers.at("connection"), "close");
   EXPECT_TRUE(client.is_at_end());
+}
+
+TEST(HttpServer, ClosesTheSocketOfAConnectionThatHasEnded) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  TestServer server;
+  const auto before = open_files();
+  for (int i = 0; i < 3; i++) {
+    Client client(server.port());
+    EXPECT_EQ(client.ask("GET", "/", "", "Connection: close\r\n").status, 200);
+  }
+  EXPECT_TRUE(becomes_true([&] { return open_files() == before; })) << open_files();
 }
 
 TEST(HttpServer, SendsPartsAsChunks) {

@@ -164,7 +164,7 @@ TEST(Models, AreLoadedOnceForSeveralRequests) {
 
 TEST(Models, WaitUntilOthersHaveEnded) {
   Models m;
-  TestServer server({m.a.entry(), m.b.entry()}, {.model_wait = milliseconds(300)});
+  TestServer server({m.a.entry(), m.b.entry()}, {.model_wait = milliseconds(1000)});
   Client client(server.server.port());
   server.send_endless(client, "a");
   client.read_until("\"content\":\"");
@@ -186,7 +186,7 @@ TEST(Models, WaitUntilOthersHaveEnded) {
 
 TEST(Models, ThatAlwaysHaveRequestsGiveWay) {
   Models m;
-  TestServer server({m.a.entry(), m.b.entry()}, {.model_wait = milliseconds(10'000)});
+  TestServer server({m.a.entry(), m.b.entry()}, {.model_wait = milliseconds(20'000)});
   server.finish_chat("a");
   std::atomic<bool> ends = false;
   std::atomic<int> answered = 0, refused = 0;
@@ -195,7 +195,7 @@ TEST(Models, ThatAlwaysHaveRequestsGiveWay) {
     clients.emplace_back([&] {
       while (!ends) {
         const Answer answer =
-            server.ask("POST", kChat, TestServer::fields("a", R"("max_tokens": 600)"));
+            server.ask("POST", kChat, TestServer::fields("a", R"("max_tokens": 200)"));
         answered += answer.status == 200;
         refused += answer.status != 200;
       }

@@ -54,7 +54,7 @@ struct TestServer {
     return at == page.npos ? -1 : std::stoll(page.substr(at + name.size() + 2));
   }
   bool metric_becomes(const std::string& name, int64_t value) {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 6000; i++) {
       if (metric(name) == value) return true;
       std::this_thread::sleep_for(milliseconds(5));
     }
