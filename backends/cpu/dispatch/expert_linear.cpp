@@ -110,13 +110,13 @@ Status run_expert_linear(const Kernel* kernel, const Call* call) {
     const int64 at = order[i] / x.shape[1] * x.strides[0] + order[i] % x.shape[1] * x.strides[1];
     return x.as<char>() + at * data.x.size;
   };
-  const auto is_few = [&](int64 i) {
+  const auto count_of = [&](int64 i) {
     const ExpertRows* const after =
         std::upper_bound(groups, groups + num_groups, i,
                          [](int64 row, const ExpertRows& group) { return row < group.first; });
-    return after[-1].count <= data.parts.few_m;
+    return after[-1].count;
   };
-  if (!convert_rows(data, plan.rows, plan.k, row_at, is_few, x_rows)) return kCannotPack;
+  if (!convert_rows(data, plan.rows, plan.k, row_at, count_of, x_rows)) return kCannotPack;
 
   LinearTile all;
   all.x_m = plan.x_row;

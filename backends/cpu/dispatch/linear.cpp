@@ -71,8 +71,8 @@ Status run_linear(const Kernel* kernel, const Call* call) {
   LinearTile all;
   all.x_m = plan.direct ? bytes_of(x.dtype, x.strides[0]) : plan.x_row;
   if (!plan.direct) {
-    const auto is_few = [&](int64) { return plan.few; };
-    if (!convert_rows(data, plan.m, plan.k, row_at, is_few, scratch)) return kCannotPack;
+    const auto count_of = [&](int64) { return plan.m; };
+    if (!convert_rows(data, plan.m, plan.k, row_at, count_of, scratch)) return kCannotPack;
     x_rows = scratch;
   }
   all.w_n = bytes_of(w.dtype, w.shape[0] > 1 ? w.strides[0] : 0);

@@ -27,6 +27,8 @@ struct LinearParts {
   bool (*pack_x)(const float* x, int64 first, int64 n, int64 k, void* row);
   /// The same, for `few`.
   bool (*pack_few_x)(const float* x, int64 first, int64 n, int64 k, void* row);
+  /// The same, for `few` with one row of x.
+  bool (*pack_one_x)(const float* x, int64 first, int64 n, int64 k, void* row);
   int64 few_m;  // the most rows of x for `few`
   int64 tile_m, tile_n;
   int64 (*buffer_bytes)(int64 k);

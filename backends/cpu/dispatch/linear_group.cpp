@@ -147,8 +147,8 @@ Status run_linear_group(const Kernel* kernel, const Call* call) {
   const View& x = call->in[0];
   char* const x_rows = static_cast<char*>(call->scratch);
   const auto row_at = [&](int64 i) { return x.as<char>() + i * x.strides[0] * g.data.x.size; };
-  const auto is_few = [](int64) { return true; };
-  if (!convert_rows(g.data, g.m, g.k, row_at, is_few, x_rows)) return kCannotPack;
+  const auto count_of = [&](int64) { return g.m; };
+  if (!convert_rows(g.data, g.m, g.k, row_at, count_of, x_rows)) return kCannotPack;
   alignas(Workers::kAlignment) char local[kLocalBytes];
   char* const buffers = workers.scratch() > 0 ? x_rows + g.x_bytes() : local;
   workers.run(g.tiles, buffers, [&](int64 piece, char* buffer) {

@@ -40,11 +40,11 @@ int64 few_tile_n(const TilesOf& tiles_of) {
 inline constexpr Status kCannotPack{StatusCode::kDeclined,
                                     "x has values that packed rows do not represent"};
 
-/// Converts rows of k elements; row_at(i) is the address of row i, is_few(i) says whether `few` reads
-/// it. Returns false if pack_x does.
-template <class RowAt, class IsFew>
+/// Converts rows of k elements; row_at(i) is the address of row i, which a tile multiplies with
+/// count_of(i) rows in all. Returns false if pack_x does.
+template <class RowAt, class CountOf>
 bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_at,
-                  const IsFew& is_few, char* to) {
+                  const CountOf& count_of, char* to) {
   constexpr int64 kGrain = 1 << 14;  // elements that a thread converts at least
   const int64 row_bytes = data.parts.x_bytes(k);
   std::atomic<bool> packed = true;
@@ -58,7 +58,10 @@ bool convert_rows(const LinearData& data, int64 rows, int64 k, const RowAt& row_
                                  size_t(row_bytes - k * int64(sizeof(float))));
                      continue;
                    }
-                   const auto pack = is_few(i) ? data.parts.pack_few_x : data.parts.pack_x;
+                   const int64 count = count_of(i);
+                   const auto pack = count == 1                  ? data.parts.pack_one_x
+                                     : count <= data.parts.few_m ? data.parts.pack_few_x
+                                                                 : data.parts.pack_x;
                    for (int64 first = 0; first < k; first += kChunk) {
                      const int64 n = std::min(kChunk, k - first);
                      alignas(64) float chunk[kChunk];

@@ -237,6 +237,7 @@ template <class W>
 constexpr LinearParts kParts = {.x_bytes = x_bytes,
                                 .pack_x = nullptr,
                                 .pack_few_x = nullptr,
+                                .pack_one_x = nullptr,
                                 .few_m = kFewM,
                                 .tile_m = kTileM,
                                 .tile_n = kTileN,

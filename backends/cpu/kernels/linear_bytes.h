@@ -58,6 +58,12 @@ inline constexpr bool kHasPairs = [] {
   else
     return false;
 }();
+/// Whether one row of x is two planes of signed bytes there: 16 bits must hold the sum of four
+/// products with unsigned quants, whose bias is kPlaneBias.
+template <class F>
+inline constexpr bool kHasPlanes = kHasPairs<F> && (kSame<F, MXFP4> || !kHasQuantTable<F>);
+template <class F>
+inline constexpr int kPlaneBias = kSame<F, MXFP4> ? 12 : F::kBias;
 /// Whether x has a correction for each lane: -kByteBias times the sum of its elements, because the
 /// quants are unsigned.
 template <class F>

@@ -590,8 +590,9 @@ void many(const LinearTile& t) {
 
 template <class F>
 constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
-                                .pack_x = pack_x<F, false>,
-                                .pack_few_x = pack_x<F, false>,
+                                .pack_x = pack_x<F, Rows::kMany>,
+                                .pack_few_x = pack_x<F, Rows::kMany>,
+                                .pack_one_x = pack_x<F, Rows::kMany>,
                                 .few_m = kFewM,
                                 .tile_m = kTileM,
                                 .tile_n = kTileN,
@@ -601,8 +602,9 @@ constexpr LinearParts kParts = {.x_bytes = x_bytes<F>,
 /// The parts whose `few` adds up products by Dots.
 template <class F, class Dots>
 constexpr LinearParts kPartsBy = {.x_bytes = x_bytes<F>,
-                                  .pack_x = pack_x<F, false>,
-                                  .pack_few_x = pack_x<F, true>,
+                                  .pack_x = pack_x<F, Rows::kMany>,
+                                  .pack_few_x = pack_x<F, Rows::kFew>,
+                                  .pack_one_x = pack_x<F, Rows::kOne>,
                                   .few_m = kFewM,
                                   .tile_m = kTileM,
                                   .tile_n = kTileN,

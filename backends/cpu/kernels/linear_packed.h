@@ -136,13 +136,31 @@ WICK_HD void pack_pair(const int16* run, int r, int16* unit, int32* corrections)
         reinterpret_cast<__m128i*>(corrections) + r % 4 * 2 + r / 4,
         _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
 }
+/// Writes run r of a unit in planes: for a pair the upper bytes of the first 16 elements and of the
+/// last 16, then the lower bytes.
+WICK_HD void pack_planes(const int16* run, int r, int16* unit) {
+  const __m256i* const from = reinterpret_cast<const __m256i*>(run);
+  __m128i* const to = reinterpret_cast<__m128i*>(unit) + r % 4 * 8 + r / 4;
+  for (int half = 0; half < 2; half++) {
+    const __m256i x = _mm256_loadu_si256(from + half);
+    const __m256i high = _mm256_srai_epi16(_mm256_add_epi16(x, _mm256_set1_epi16(128)), 8);
+    const __m256i low = _mm256_sub_epi16(x, _mm256_slli_epi16(high, 8));
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(high, low), 0xd8);
+    _mm_storeu_si128(to + half * 2, _mm256_castsi256_si128(bytes));
+    _mm_storeu_si128(to + half * 2 + 4, _mm256_extracti128_si256(bytes, 1));
+  }
+}
 #endif
 
+/// For how many rows of x, which are multiplied at once, a row is packed.
+enum class Rows { kMany, kFew, kOne };
+
 /// LinearParts::pack_x, or pack_few_x for the products of linear_bytes.h, linear_words.h or
-/// linear_pairs.h.
-template <class F, bool is_few>
+/// linear_pairs.h, or pack_one_x.
+template <class F, Rows rows>
 bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
   constexpr int group = kGroup<F>, kParts = kRun / kCount, kGroupParts = group / kCount;
+  constexpr bool is_few = rows != Rows::kMany;
   char* const row = static_cast<char*>(to_row);
   int16* const integers = reinterpret_cast<int16*>(row) + first;
   const hn::Rebind<int16, I32> half;
@@ -199,7 +217,9 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
       hn::StoreU(Quants<F, int16>::from_order(hn::LoadU(I16(), to)), I16(), to);
 #endif
 #if defined(__AVX2__) && !defined(__AVX512F__)
-    if constexpr (is_few && kHasPairs<F>)
+    if constexpr (rows == Rows::kOne && kHasPlanes<F>)
+      pack_planes(run, in_unit / kRun, reinterpret_cast<int16*>(row) + unit * kUnit);
+    else if constexpr (is_few && kHasPairs<F>)
       pack_pair<F>(run, in_unit / kRun, reinterpret_cast<int16*>(row) + unit * kUnit,
                    const_cast<int32*>(corrections_of<F>(row, k, unit)));
     else if constexpr (is_few && kHasWords<F>)
