@@ -26,6 +26,26 @@ std::string place(const std::string& backend, int ordinal) {
   return backend == "cpu" ? backend : backend + ":" + std::to_string(ordinal);
 }
 
+/// A line about copies between the devices of a backend, and one for each pair without them.
+void print_copies(const BackendStatus& status) {
+  int tested = 0, failed = 0;
+  for (const DeviceInfo& from : status.devices)
+    for (const DeviceInfo& to : status.devices) {
+      const Device a = Device::parse(place(status.name, from.ordinal));
+      const Device b = Device::parse(place(status.name, to.ordinal));
+      const std::optional<std::string> failure = copy_failure(a, b);
+      if (!failure) continue;
+      tested++;
+      if (failure->empty()) continue;
+      failed++;
+      std::printf("%-8s copies from %s to %s go through host memory: %s\n", status.name.c_str(),
+                  to_string(a).c_str(), to_string(b).c_str(), failure->c_str());
+    }
+  if (tested > 0)
+    std::printf("%-8s copies between devices: tested, %d of %d pairs copy directly\n",
+                status.name.c_str(), tested - failed, tested);
+}
+
 void print_backends() {
   for (const BackendStatus& status : backend_status()) {
     for (const DeviceInfo& info : status.devices)
@@ -36,6 +56,7 @@ void print_backends() {
       std::printf("%-8s none: %s\n", status.name.c_str(), status.why_none.c_str());
     for (const std::string& line : status.runtime)
       std::printf("%-8s runtime: %s\n", status.name.c_str(), line.c_str());
+    if (status.name != "emu") print_copies(status);
   }
   std::printf("best     %s\n", to_string(Device::best()).c_str());
 }

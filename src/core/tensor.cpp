@@ -5,6 +5,7 @@
 #include "core/launch.h"
 #include "core/registry.h"
 #include "core/stream.h"
+#include "core/transfer.h"
 #include "core/work_gate.h"
 
 namespace wick {
@@ -122,7 +123,7 @@ Tensor copy_to(const Tensor& x, const Device& target) {
     copy_bytes(target, result.data(), source.data(), bytes, CopyKind::kHostToDevice);
   } else if (target.is_cpu()) {
     source.read(result.data());
-  } else if (&from.backend == &to.backend && to.backend.copy_peer) {
+  } else if (copies_directly(x.device(), target)) {
     from.synchronize(current_stream(from));
     void* const stream = current_stream(to);
     to.require(to.backend.copy_peer(to.device(), result.data(), from.device(), source.data(), bytes,

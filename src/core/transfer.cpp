@@ -10,6 +10,7 @@
 #include "core/device_state.h"
 #include "core/graph.h"
 #include "core/launch.h"
+#include "core/peer_copies.h"
 #include "core/stream.h"
 #include "core/work_gate.h"
 
@@ -107,9 +108,8 @@ Tensor transferred(const Tensor& x, const Device& target) {
   const int64_t bytes = bytes_of(x.dtype(), x.numel());
   if (x.requires_grad() || bytes == 0 || bytes > kMaxStaged) return x.to(target);
   if (!source.is_cpu() && !target.is_cpu()) {
-    const bool has_peers =
-        &source.state().backend == &target.state().backend && source.state().backend.copy_peer;
-    return has_peers ? x.to(target) : transferred(transferred(x, Device::cpu()), target);
+    return copies_directly(source, target) ? x.to(target)
+                                           : transferred(transferred(x, Device::cpu()), target);
   }
   const Device& card = source.is_cpu() ? target : source;
   if (!has_staging(card)) return x.to(target);
@@ -119,6 +119,13 @@ Tensor transferred(const Tensor& x, const Device& target) {
                         ? buffers_of(card).write(card, result.data(), value.data(), bytes)
                         : buffers_of(card).read(card, result.data(), value.data(), bytes);
   return done ? result : x.to(target);
+}
+
+bool copies_directly(const Device& from, const Device& to) {
+  const DeviceState &a = from.state(), &b = to.state();
+  if (&a.backend != &b.backend || !b.backend.copy_peer) return false;
+  // A graph cannot record the test. Its function has run before, so the pair has been tested.
+  return &a == &b || is_capturing(from) || is_capturing(to) || peer_copy_failure(a, b).empty();
 }
 
 }  // namespace wick

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookTime = milliseconds(20);
 // How long a call may still be on its way to a rank that hears that another one has left.
-constexpr auto kLeaveTime = milliseconds(1000);
+constexpr auto kLeaveTime = milliseconds(5000);
 // How long work that is being stopped may take to return from the library by itself.
 constexpr auto kReturnTime = milliseconds(500);
 constexpr size_t kMaxMade = 256;

@@ -406,7 +406,8 @@ Tensor ProcessGroup::recv(const Shape& shape, const TensorOptions& options, int 
     cards->receive(call, there, from);
     return there;
   }
-  const Tensor host = Tensor::empty(shape, {.dtype = options.dtype});
+  const Tensor host =
+      there.device().is_cpu() ? there : Tensor::empty(shape, {.dtype = options.dtype});
   const Incoming in{from, bytes_at(host, 0), size_t(bytes_of(options.dtype, host.numel()))};
   state_->transport->exchange(call, {}, {&in, 1});
   return host.to(options.device);

@@ -65,6 +65,7 @@ void StreamTransport<C>::exchange(const std::string& call, std::span<const Outgo
   start(call, out, in);
   auto last_moved = Clock::now();
   while (!is_done()) {
+    if (must_fail_) fail_as_asked(call);
     if (move_bytes(call, std::min(last_moved + timeout_, Clock::now() + kLookTime))) {
       last_moved = Clock::now();
       continue;
@@ -122,12 +123,27 @@ void StreamTransport<C>::tell() {
 
 template <class C>
 void StreamTransport<C>::fail(ErrorCode code, const std::string& reason) {
+  {
+    const std::lock_guard lock(asked_mutex_);
+    asked_code_ = code;
+    asked_ = reason;
+  }
+  must_fail_ = true;  // an exchange that waits meanwhile ends
   const std::lock_guard lock(mutex_);
   if (!failure_.empty()) return;
   try {
-    fail_group("", code, reason);
+    fail_as_asked("");
   } catch (const Error&) {  // the others have the reason
   }
+}
+
+template <class C>
+void StreamTransport<C>::fail_as_asked(const std::string& call) {
+  std::unique_lock lock(asked_mutex_);
+  const ErrorCode code = asked_code_;
+  const std::string reason = asked_;
+  lock.unlock();
+  fail_group(call, code, reason);
 }
 
 template <class C>

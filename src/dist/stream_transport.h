@@ -1,5 +1,6 @@
 // Messages over a stream of bytes between each two ranks.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <mutex>
@@ -72,6 +73,7 @@ class StreamTransport : public Transport {
   std::vector<int> awaited() const;
   /// Marks the group as failed, passes the reason on, and throws.
   [[noreturn]] void fail_group(const std::string& call, ErrorCode code, const std::string& reason);
+  [[noreturn]] void fail_as_asked(const std::string& call);
   [[noreturn]] void fail_ended(const std::string& call, int rank);
   void read_failures(const std::string& call, int other_than);
 
@@ -81,6 +83,11 @@ class StreamTransport : public Transport {
   std::vector<Link> links_;
   std::string failure_;  // the reason why the group has failed; empty while it works
   ErrorCode failure_code_ = ErrorCode::kIo;
+  // Arguments of fail, which an exchange that holds the first mutex reads.
+  std::atomic<bool> must_fail_{false};
+  std::mutex asked_mutex_;
+  ErrorCode asked_code_ = ErrorCode::kIo;
+  std::string asked_;
   Progress progress_;  // this rank's
   uint64_t told_ = 0;  // of this rank's progress, as a message has it
   Clock::time_point told_at_;

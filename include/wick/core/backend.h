@@ -1,5 +1,6 @@
 // Backends: the CPU, modules found at run time, and those that users register.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct BackendStatus {
   std::vector<std::string> runtime;   // lines about the vendor's runtime: its file, oddities
 };
 WICK_API std::vector<BackendStatus> backend_status();
+
+/// Tests copies straight from one device to another of the same backend, once: "" if the bytes
+/// arrive, else the reason why tensors go through host memory. Empty for devices without such
+/// copies: of two backends, or of a backend that lacks them.
+WICK_API std::optional<std::string> copy_failure(const Device& from, const Device& to);
 
 /// A kernel that implements an op on a device: its name, and whether it is a vendor library. Used
 /// by `wick devices --ops`.

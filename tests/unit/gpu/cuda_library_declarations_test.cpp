@@ -7,6 +7,7 @@
 
 #include "alike.h"
 #include "libraries/blas_lt.h"
+#include "libraries/collectives.h"
 #include "libraries/cudnn.h"
 
 #define SAME(ours, theirs)                                                   \
@@ -105,5 +106,40 @@ TEST(CudnnDeclarations, AreThoseOfTheHeader) { std::puts("compared with cudnn.h"
 #else
 TEST(CudnnDeclarations, AreThoseOfTheHeader) {
   GTEST_SKIP() << "built without cuDNN's header: set WICK_NVRTC_INCLUDE";
+}
+#endif
+
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+namespace wick::gpu::nccl {
+SAME(GetVersion, ncclGetVersion);
+SAME(GetErrorString, ncclGetErrorString);
+SAME(GetUniqueId, ncclGetUniqueId);
+SAME(CommDestroy, ncclCommDestroy);
+SAME(CommAbort, ncclCommAbort);
+SAME(CommGetAsyncError, ncclCommGetAsyncError);
+SAME(AllReduce, ncclAllReduce);
+SAME(ReduceScatter, ncclReduceScatter);
+SAME(AllGather, ncclAllGather);
+SAME(Broadcast, ncclBroadcast);
+SAME(Send, ncclSend);
+SAME(Recv, ncclRecv);
+SAME(GroupStart, ncclGroupStart);
+SAME(GroupEnd, ncclGroupEnd);
+// ncclCommInitRank takes a struct.
+static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId));
+static_assert(kSuccess == int(ncclSuccess));
+static_assert(kInt8 == int(ncclInt8) && kUint8 == int(ncclUint8) && kInt32 == int(ncclInt32) &&
+              kUint32 == int(ncclUint32) && kInt64 == int(ncclInt64) &&
+              kUint64 == int(ncclUint64) && kFloat16 == int(ncclFloat16) &&
+              kFloat32 == int(ncclFloat32) && kFloat64 == int(ncclFloat64) &&
+              kBfloat16 == int(ncclBfloat16));
+static_assert(kSum == int(ncclSum) && kMax == int(ncclMax) && kMin == int(ncclMin) &&
+              kAvg == int(ncclAvg));
+}  // namespace wick::gpu::nccl
+TEST(NcclDeclarations, AreThoseOfTheHeader) { std::puts("compared with nccl.h"); }
+#else
+TEST(NcclDeclarations, AreThoseOfTheHeader) {
+  GTEST_SKIP() << "built without NCCL's header, which is not in the folder of the others";
 }
 #endif

@@ -17,6 +17,7 @@
 
 #include "scalar/unary.h"
 #include "wick/abi/backend.h"
+#include "wick/abi/collectives.h"
 #include "wick/abi/ops/gather.h"
 
 // A process may export CUDA registration functions of its own, as PyTorch's does: the module must
@@ -464,6 +465,64 @@ TEST_F(CudaCard, ReportsErrorsOfReplayedGraphs) {
   b.stream_destroy(0, other);
   b.stream_destroy(0, stream);
   for (void* data : {in, ids, out}) b.free(0, data);
+}
+
+TEST_F(CudaCard, RunsNcclOfOneRankAlsoInAGraph) {
+  const Collectives& nccl = *collectives_of(b);
+  CollectivesFacts facts;
+  if (const Status status = nccl.describe(0, &facts); !status.ok()) GTEST_SKIP() << status.text;
+  EXPECT_EQ(strncmp(facts.library, "NCCL 2.", 7), 0) << facts.library;
+  EXPECT_NE(strchr(facts.card, ':'), nullptr) << facts.card;
+  CommunicatorId id;
+  ok(nccl.make_id(0, &id));
+  void *communicator = nullptr, *stream = nullptr, *graph = nullptr;
+  ok(nccl.join(0, &id, 0, 1, &communicator));
+  ok(b.stream_create(0, &stream));
+  std::vector<float> x(1000);
+  for (size_t i = 0; i < x.size(); i++) x[i] = float(i);
+  void* in = upload(x);
+  std::vector<void*> out;
+  for (int i = 0; i < 5; i++) out.push_back(upload(std::vector<float>(x.size())));
+  const int64 bytes = int64(x.size() * sizeof(float));
+  const auto run_all = [&] {
+    const auto call = [&](int i) {
+      return CollectiveCall{0, communicator, stream, in, out[size_t(i)]};
+    };
+    const CollectiveCall sum = call(0), part = call(1), gathered = call(2), from_root = call(3),
+                         messages = call(4);
+    ok(nccl.all_reduce(&sum, DType::kF32, Reduction::kMean, int64(x.size())));
+    ok(nccl.reduce_scatter(&part, DType::kF32, Reduction::kSum, int64(x.size())));
+    ok(nccl.all_gather(&gathered, bytes));
+    ok(nccl.broadcast(&from_root, bytes, 0));
+    const CollectiveMessage sent{0, in, bytes}, received{0, out[4], bytes};
+    ok(nccl.exchange(&messages, &sent, 1, &received, 1));
+  };
+  const auto expect_all = [&] {
+    synchronize(stream);
+    for (void* data : out) {
+      EXPECT_EQ(download<float>(data, x.size()), x);
+      ok(b.fill(0, data, 0, bytes, nullptr));
+    }
+    synchronize();
+  };
+  run_all();
+  expect_all();
+  ok(b.graph_begin(0, stream));
+  run_all();
+  ok(b.graph_end(0, stream, &graph));
+  for (int round = 0; round < 2; round++) {
+    ok(b.graph_launch(0, stream, graph));
+    expect_all();
+  }
+  ok(nccl.state(0, communicator));
+  b.graph_destroy(0, graph);
+  nccl.leave(0, communicator);
+  ok(nccl.make_id(0, &id));
+  ok(nccl.join(0, &id, 0, 1, &communicator));
+  nccl.abort(0, communicator);
+  b.stream_destroy(0, stream);
+  out.push_back(in);
+  for (void* data : out) b.free(0, data);
 }
 
 TEST_F(CudaCard, ServesThreadsWithTheirOwnStreams) {

@@ -7,6 +7,7 @@
 
 #include "alike.h"
 #include "libraries/blas_lt.h"
+#include "libraries/collectives.h"
 #include "libraries/miopen.h"
 #include "libraries/rocblas.h"
 
@@ -101,5 +102,41 @@ TEST(HipblasLtDeclarations, AreThoseOfTheHeader) {
 #else
 TEST(HipblasLtDeclarations, AreThoseOfTheHeader) {
   GTEST_SKIP() << "built without hipBLASLt's header: set WICK_HIP_INCLUDE";
+}
+#endif
+
+#if __has_include(<rccl/rccl.h>)
+#define __HIP_PLATFORM_AMD__
+#include <rccl/rccl.h>
+namespace wick::gpu::nccl {
+SAME(GetVersion, ncclGetVersion);
+SAME(GetErrorString, ncclGetErrorString);
+SAME(GetUniqueId, ncclGetUniqueId);
+SAME(CommDestroy, ncclCommDestroy);
+SAME(CommAbort, ncclCommAbort);
+SAME(CommGetAsyncError, ncclCommGetAsyncError);
+SAME(AllReduce, ncclAllReduce);
+SAME(ReduceScatter, ncclReduceScatter);
+SAME(AllGather, ncclAllGather);
+SAME(Broadcast, ncclBroadcast);
+SAME(Send, ncclSend);
+SAME(Recv, ncclRecv);
+SAME(GroupStart, ncclGroupStart);
+SAME(GroupEnd, ncclGroupEnd);
+// ncclCommInitRank takes a struct.
+static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId));
+static_assert(kSuccess == int(ncclSuccess));
+static_assert(kInt8 == int(ncclInt8) && kUint8 == int(ncclUint8) && kInt32 == int(ncclInt32) &&
+              kUint32 == int(ncclUint32) && kInt64 == int(ncclInt64) &&
+              kUint64 == int(ncclUint64) && kFloat16 == int(ncclFloat16) &&
+              kFloat32 == int(ncclFloat32) && kFloat64 == int(ncclFloat64) &&
+              kBfloat16 == int(ncclBfloat16));
+static_assert(kSum == int(ncclSum) && kMax == int(ncclMax) && kMin == int(ncclMin) &&
+              kAvg == int(ncclAvg));
+}  // namespace wick::gpu::nccl
+TEST(RcclDeclarations, AreThoseOfTheHeader) { std::puts("compared with rccl.h"); }
+#else
+TEST(RcclDeclarations, AreThoseOfTheHeader) {
+  GTEST_SKIP() << "built without RCCL's header, which is not in the folder of the others";
 }
 #endif
