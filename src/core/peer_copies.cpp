@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "core/device_state.h"
+#include "core/graph.h"
 #include "core/work_gate.h"
 #include "wick/core/backend.h"
 
@@ -93,6 +94,13 @@ const std::string& peer_copy_failure(const DeviceState& from, const DeviceState&
     note("copies from ", to_string(from.location), " to ", to_string(to.location),
          " go through host memory: ", *failure);
   return *failure;
+}
+
+bool copies_directly(const Device& from, const Device& to) {
+  const DeviceState &a = from.state(), &b = to.state();
+  if (&a.backend != &b.backend || !b.backend.copy_peer) return false;
+  // A graph cannot record the test. Its function has run before, so the pair has been tested.
+  return &a == &b || is_capturing(from) || is_capturing(to) || peer_copy_failure(a, b).empty();
 }
 
 std::optional<std::string> copy_failure(const Device& from, const Device& to) {

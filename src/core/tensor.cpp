@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "core/launch.h"
+#include "core/peer_copies.h"
 #include "core/registry.h"
 #include "core/stream.h"
-#include "core/transfer.h"
 #include "core/work_gate.h"
 
 namespace wick {

@@ -121,11 +121,4 @@ Tensor transferred(const Tensor& x, const Device& target) {
   return done ? result : x.to(target);
 }
 
-bool copies_directly(const Device& from, const Device& to) {
-  const DeviceState &a = from.state(), &b = to.state();
-  if (&a.backend != &b.backend || !b.backend.copy_peer) return false;
-  // A graph cannot record the test. Its function has run before, so the pair has been tested.
-  return &a == &b || is_capturing(from) || is_capturing(to) || peer_copy_failure(a, b).empty();
-}
-
 }  // namespace wick

@@ -11,8 +11,4 @@ namespace wick {
 /// devices without pinned memory.
 Tensor transferred(const Tensor& x, const Device& target);
 
-/// Whether bytes go straight from one device to another: both are of a backend that copies so, and
-/// a test of such copies has passed (peer_copies.h).
-bool copies_directly(const Device& from, const Device& to);
-
 }  // namespace wick
