@@ -19,6 +19,11 @@ struct ProblemsFound : std::exception {
   const char* what() const noexcept override { return "problems were found"; }
 };
 
+/// The process has computed its part of another rank's command: exit code 0.
+struct Followed : std::exception {
+  const char* what() const noexcept override { return "followed another rank"; }
+};
+
 /// Throws for bad input; what() gives the place and the reason. Exit code 2.
 template <class... Parts>
 [[noreturn]] void fail_input(std::string_view where, const Parts&... parts) {

@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "printable.h"
 #include "ranges.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "wick/base/error.h"
 #include "wick/base/threads.h"
@@ -93,6 +94,8 @@ int main_guarded(int argc, char** argv) {
     return fail_with(kBadInput, e.what());
   } catch (const wick::cli::ProblemsFound&) {
     return kFailed;
+  } catch (const wick::cli::Followed&) {
+    return kDone;
   } catch (const wick::cli::Interrupted&) {
     return kInterrupted;
   } catch (const wick::Error& e) {
@@ -108,5 +111,6 @@ int main_guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const wick::cli::TerminalGuard guard;
+  wick::cli::keep_arguments(argc, argv);
   return main_guarded(argc, argv);
 }

@@ -11,7 +11,9 @@
 #include "input.h"
 #include "printable.h"
 #include "ranges.h"
+#include "ranks.h"
 #include "report.h"
+#include "wick/models/tensor_parallel.h"
 
 namespace wick::cli {
 namespace {
@@ -50,6 +52,12 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, const FilePlaces& fil
       ->default_str(std::to_string(DecoderConfig::kMaxLayers))
       ->option_text("[N]")
       ->check(integer_from(0, DecoderConfig::kMaxLayers));
+  constexpr int64_t kMaxRanks = 64;
+  command
+      .add_option("--tp", flags.ranks,
+                  "tensor parallel: so many processes share the weights and compute together, each "
+                  "on a card of its own or with its share of the CPU's cores")
+      ->check(integer_from(1, kMaxRanks));
   command.add_option("--dtype", flags.dtype,
                      "dtype of the computation: f32, bf16, f16 or f64 (default: the device's)");
   add_tokenizer_pre_flag(command, flags.tokenizer_pre);
@@ -117,26 +125,53 @@ LoadOptions load_options(const ModelFlags& flags) {
   return options;
 }
 
-/// Returns load(options), which loads a model; shows its progress and its warnings.
+/// Returns load(options), which loads a model; shows its progress and its warnings, unless this is
+/// a rank beside rank 0.
 template <class F>
 auto loading(LoadOptions options, const OpenOptions& open, const F& load) {
+  const bool shows = !options.group || options.group->rank() == 0;
   std::optional<ByteProgress> bar;
-  if (open.has_bar) bar.emplace("loaded");
+  if (open.has_bar && shows) bar.emplace("loaded");
   options.progress = [&](int64_t done, int64_t total) {
     if (bar) bar->update(done, total);
     if (open.progress) open.progress(done, total);
   };
   auto model = reading_input([&] { return load(options); });
   if (bar) bar->finish();
-  for (const std::string& warning : model.warnings)
+  for (const std::string& warning : shows ? model.warnings : std::vector<std::string>())
     std::fprintf(stderr, "wick: warning: %s\n", printable(warning).c_str());  // quotes keys
   return model;
 }
 
 }  // namespace
 
+namespace {
+
+/// A model that ranks share: on rank 0. The others follow it.
+template <class F>
+LanguageModel open_on_ranks(const LoadOptions& options, const OpenOptions& open, const F& load) {
+  std::optional<LanguageModel> loaded;
+  try {
+    loaded = loading(options, open, load);
+  } catch (const Error& error) {
+    show_rank_lines(error.what());
+    throw;
+  }
+  show_rank_lines();
+  if (!follows(*loaded->model)) return *std::move(loaded);
+  follow(*loaded->model);
+  throw Followed();
+}
+
+}  // namespace
+
 LanguageModel open_model(const ModelFlags& flags, const OpenOptions& open) {
-  return loading(load_options(flags), open, [&](LoadOptions& options) {
+  LoadOptions given = load_options(flags);
+  if (flags.ranks > 1) {
+    given.group = rank_group(int(flags.ranks));
+    given.device = device_of_rank(parts_of(flags.device).front(), *given.group);
+  }
+  const auto load = [&](LoadOptions& options) {
     options.positions = open.positions;
     // A context beyond the model's own takes more positions.
     if (open.positions == 0 && flags.context > 0 &&
@@ -145,10 +180,14 @@ LanguageModel open_model(const ModelFlags& flags, const OpenOptions& open) {
     LanguageModel model = load_model(flags.path, options);
     if (!model.split.empty()) std::fprintf(stderr, "wick: %s\n", model.split.c_str());
     return model;
-  });
+  };
+  if (flags.ranks == 1) return loading(std::move(given), open, load);
+  return open_on_ranks(given, open, load);
 }
 
 LoadedImageText open_image_text(const ModelFlags& flags) {
+  check(flags.ranks == 1, ErrorCode::kUnsupported, flags.path,
+        "--tp: several ranks cannot share a model that compares images with texts");
   return loading(load_options(flags), {},
                  [&](const LoadOptions& options) { return load_image_text(flags.path, options); });
 }

@@ -17,6 +17,7 @@ struct ModelFlags : Places {
   std::string device = "auto", dtype, tokenizer_pre;  // device: or several, after commas
   std::string split;        // the layers on each device, after commas, or auto; empty: see --split
   int64_t cpu_experts = 0;  // see SplitOptions
+  int64_t ranks = 1;        // processes that share the weights
   int64_t sequences = 1;    // for whose cache a split leaves room
   int64_t context = 0;      // 0: the model's own
   std::string kv;  // how the cache holds keys and values; empty: as the model computes them
@@ -36,7 +37,8 @@ struct OpenOptions {
   bool has_bar = true;    // shows the progress if stderr is a terminal
   std::function<void(int64_t done, int64_t total)> progress = {};  // see LoadOptions
 };
-/// Loads the model and prints the loader's warnings on stderr. Errors: as load_model.
+/// Loads the model and prints the loader's warnings on stderr. Of several ranks, those beside rank
+/// 0 do its work here, and throw Followed when it has ended. Errors: as load_model and rank_group.
 LanguageModel open_model(const ModelFlags& flags, const OpenOptions& options = {});
 /// The same for a model that compares images with texts. Errors: as load_image_text.
 LoadedImageText open_image_text(const ModelFlags& flags);

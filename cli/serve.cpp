@@ -15,6 +15,7 @@
 #include "model.h"
 #include "printable.h"
 #include "ranges.h"
+#include "ranks.h"
 
 namespace wick::cli {
 namespace {
@@ -106,6 +107,11 @@ bool wait_until_ready(Server& server) {
 
 void serve(const Options& options) {
   survive_readers();
+  if (options.model.ranks > 1) {
+    if (!options.folder.empty() || options.idle_seconds.value_or(0) > 0)
+      fail_input("--tp", "expected one model that stays loaded, got --models or --idle");
+    if (is_later_rank()) (void)open_model(model_flags(options));
+  }
   const ServerOptions settings = server_options(options);
   for (const std::string& key : settings.api_keys)
     if (key.empty()) fail_input("--api-key", "expected a key, got nothing");
@@ -118,7 +124,10 @@ void serve(const Options& options) {
   if (!wait_until_ready(server)) return;
   std::printf("%s serves %s\n", printable(server.url()).c_str(), printable(ids).c_str());
   std::fflush(stdout);
-  while (!InterruptWatch::asked()) std::this_thread::sleep_for(kBetweenLooks);
+  while (!InterruptWatch::asked()) {
+    require_ranks_alive();
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
   std::fputs("wick: ending: no further requests; another Ctrl-C ends those that run\n", stderr);
   if (!server.stop(std::chrono::seconds(options.drain_seconds)))
     std::fputs("wick: the time is over: the requests that ran were ended\n", stderr);

@@ -9,6 +9,7 @@
 #include "picture.h"
 #include "printable.h"
 #include "ranges.h"
+#include "ranks.h"
 #include "report.h"
 #include "wick/core/numerics.h"
 #include "wick/io/file.h"
@@ -72,14 +73,6 @@ void require_space(const Training& training, const std::string& folder) {
 
 void print_warning(const std::string& text) {
   std::fprintf(stderr, "wick: warning: %s\n", printable(text).c_str());
-}
-
-/// The device of a rank: with "auto" and several cards, the one of its position on the machine.
-Device device_of(const std::string& name, const ProcessGroup& group) {
-  const Device device = Device::parse(name);
-  const bool is_card = device.is_rocm() || device.is_cuda();
-  if (name != "auto" || !is_card || group.world_size() == 1) return device;
-  return Device::at({device.kind(), group.local_rank()});
 }
 
 TrainingRun begin(const Options& options, const Device& device, const ProcessGroup& group) {
@@ -211,7 +204,7 @@ void train(const Options& options) {
   survive_readers();
   const ProcessGroup group = ProcessGroup::join();
   const bool is_first = group.rank() == 0;  // the rank that writes and prints
-  const Device device = device_of(options.device, group);
+  const Device device = device_of_rank(options.device, group);
   set_deterministic(options.deterministic);
   TrainingRun run = begin(options, device, group);
   const Training& training = run.training();

@@ -7,13 +7,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 #include "base/environment.h"
 #include "base/subprocess.h"
@@ -189,10 +194,11 @@ class Launch {
  public:
   explicit Launch(const LaunchOptions& options) : options_(options) {}
 
+  /// first: the local rank of the first process to start.
   void start(const std::string& path, const std::vector<std::string>& command,
-             const Variables& common) {
+             const Variables& common, int first = 0) {
     const int size = options_.processes;
-    for (int local = 0; local < size; local++) {
+    for (int local = first; local < size; local++) {
       const int rank = options_.node * size + local;
       Variables variables = common;
       variables["RANK"] = std::to_string(rank);
@@ -203,26 +209,48 @@ class Launch {
 
   /// Waits for all.
   void run() {
-    while (any_runs()) {
-      wait_for_output(Clock::now() + kLookTime);
-      if (const int signal = options_.signal ? options_.signal() : 0)
-        for (const auto& process : processes_) process->send(signal);
-      for (const auto& process : processes_)
-        if (process->ended() && process->status() != 0) note_failure(*process);
-      if (failed_ && Clock::now() >= kill_at_)
-        for (const auto& process : processes_) process->send(SIGKILL);
-    }
-    // Programs that the ranks have started may keep the streams open.
-    for (const auto until = Clock::now() + kOutputTime; any_open() && Clock::now() < until;)
-      wait_for_output(until);
+    while (any_runs()) look();
+    finish();
     if (failed_) report();
   }
 
- private:
   bool any_runs() const {
     return std::any_of(processes_.begin(), processes_.end(),
                        [](const auto& process) { return process->runs(); });
   }
+  /// Waits a moment for output, passes signals on, and notices processes that have ended.
+  void look() {
+    wait_for_output(Clock::now() + kLookTime);
+    if (const int signal = options_.signal ? options_.signal() : 0)
+      for (const auto& process : processes_) process->send(signal);
+    for (const auto& process : processes_)
+      if (process->ended() && process->status() != 0) note_failure(*process);
+    if (ends_ && Clock::now() >= kill_at_)
+      for (const auto& process : processes_) process->send(SIGKILL);
+  }
+  /// Ends all that still run.
+  void end() {
+    if (std::exchange(ends_, true)) return;
+    kill_at_ = Clock::now() + kGraceTime;
+    for (const auto& process : processes_) process->send(SIGTERM);
+  }
+  /// Reads the rest of the output.
+  void finish() {
+    // Programs that the ranks have started may keep the streams open.
+    for (const auto until = Clock::now() + kOutputTime; any_open() && Clock::now() < until;)
+      wait_for_output(until);
+  }
+  bool has_failed() const { return failed_; }
+  /// Throws the failure.
+  [[noreturn]] void report() const {
+    const int status = failed_->status();
+    constexpr int kBadInput = 2;
+    fail(status == kBadInput ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "launch", "rank ",
+         failed_->rank(), " ", ending_of(Finished{status, ""}),
+         ended_others_ ? "; the other ranks were ended" : "");
+  }
+
+ private:
   bool any_open() const {
     for (const auto& process : processes_)
       for (const Lines& stream : process->streams())
@@ -246,37 +274,20 @@ class Launch {
   void note_failure(Process& process) {
     if (failed_) return;
     failed_ = &process;
-    kill_at_ = Clock::now() + kGraceTime;
-    for (const auto& other : processes_) {
-      ended_others_ = ended_others_ || other->runs();
-      other->send(SIGTERM);
-    }
-  }
-
-  [[noreturn]] void report() const {
-    const int status = failed_->status();
-    constexpr int kBadInput = 2;
-    fail(status == kBadInput ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "launch", "rank ",
-         failed_->rank(), " ", ending_of(Finished{status, ""}),
-         ended_others_ ? "; the other ranks were ended" : "");
+    for (const auto& other : processes_) ended_others_ = ended_others_ || other->runs();
+    end();
   }
 
   const LaunchOptions& options_;
   std::vector<std::unique_ptr<Process>> processes_;
   Process* failed_ = nullptr;  // the first that failed
   bool ended_others_ = false;
+  bool ends_ = false;  // all that run were asked to end
   Clock::time_point kill_at_;
 };
 
-}  // namespace
-
-void launch(const std::vector<std::string>& command, const LaunchOptions& options) {
-  require_valid(options);
-  check(!command.empty(), ErrorCode::kInvalidArgument, "launch", "expected a command");
-  const std::optional<std::string> path = find_program(command[0]);
-  check(path.has_value(), ErrorCode::kInvalidArgument, "launch", "no program \"", command[0],
-        "\" was found");
-  const int port = options.port > 0 ? options.port : dist::Listener(options.address, 0).port();
+/// The variables of all ranks.
+Variables common_variables(const LaunchOptions& options, int port) {
   Variables common;
   common["WORLD_SIZE"] = std::to_string(options.processes * options.nodes);
   common["LOCAL_WORLD_SIZE"] = std::to_string(options.processes);
@@ -284,9 +295,121 @@ void launch(const std::vector<std::string>& command, const LaunchOptions& option
   common["MASTER_PORT"] = std::to_string(port);
   if (!environment("WICK_THREADS"))
     common["WICK_THREADS"] = std::to_string(std::max(1, num_threads() / options.processes));
+  return common;
+}
+
+std::string program_of(const std::vector<std::string>& command) {
+  check(!command.empty(), ErrorCode::kInvalidArgument, "launch", "expected a command");
+  const std::optional<std::string> path = find_program(command[0]);
+  check(path.has_value(), ErrorCode::kInvalidArgument, "launch", "no program \"", command[0],
+        "\" was found");
+  return *path;
+}
+
+int port_of(const LaunchOptions& options) {
+  return options.port > 0 ? options.port : dist::Listener(options.address, 0).port();
+}
+
+/// The processes of a group whose rank 0 is this process, and a thread that watches them: the
+/// system ends them with the thread that has started them.
+class OtherRanks {
+ public:
+  OtherRanks(std::string path, std::vector<std::string> command, LaunchOptions options,
+             Variables common, std::function<void(const std::string&)> on_failure)
+      : options_(std::move(options)), on_failure_(std::move(on_failure)), running_(options_) {
+    options_.signal = {};
+    std::promise<void> started;
+    std::future<void> is_started = started.get_future();
+    watch_ = std::thread([this, path = std::move(path), command = std::move(command),
+                          common = std::move(common), &started] {
+      try {
+        running_.start(path, command, common, 1);
+      } catch (...) {
+        started.set_exception(std::current_exception());
+        return;
+      }
+      started.set_value();
+      watch();
+    });
+    try {
+      is_started.get();
+    } catch (...) {
+      watch_.join();
+      throw;
+    }
+  }
+  ~OtherRanks() {
+    leaves_ = true;
+    watch_.join();
+  }
+  OtherRanks(OtherRanks&&) = delete;
+
+  /// Errors: the failure of a rank.
+  void require_alive() const {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void watch() {
+    std::optional<Clock::time_point> end_at;
+    while (running_.any_runs()) {
+      running_.look();
+      if (running_.has_failed()) note_failure();
+      if (leaves_ && !end_at) end_at = Clock::now() + kGraceTime;
+      if (end_at && Clock::now() >= *end_at) running_.end();
+    }
+    running_.finish();
+  }
+
+  void note_failure() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    try {
+      running_.report();
+    } catch (const Error& error) {
+      failure_ = std::current_exception();
+      if (on_failure_ && !leaves_) on_failure_(error.what());
+    }
+  }
+
+  LaunchOptions options_;
+  const std::function<void(const std::string&)> on_failure_;
+  Launch running_;  // of the thread
+  std::atomic<bool> leaves_{false};
+  mutable std::mutex mutex_;
+  std::exception_ptr failure_;  // under the mutex
+  std::thread watch_;
+};
+
+}  // namespace
+
+void launch(const std::vector<std::string>& command, const LaunchOptions& options) {
+  require_valid(options);
+  const std::string path = program_of(command);
+  const Variables common = common_variables(options, port_of(options));
   Launch running(options);
-  running.start(*path, command, common);
+  running.start(path, command, common);
   running.run();
+}
+
+ProcessGroup start_ranks(const std::vector<std::string>& command, const LaunchOptions& options,
+                         std::function<void(const std::string&)> on_failure) {
+  require_valid(options);
+  check(options.nodes == 1, ErrorCode::kInvalidArgument, "launch", "expected one machine, got ",
+        options.nodes);
+  ProcessGroupOptions own = process_group_options();
+  own.rank = own.local_rank = 0;
+  own.world_size = options.processes;
+  own.address = options.address;
+  own.port = port_of(options);
+  if (options.processes == 1) return ProcessGroup::join(own);
+  const auto others =
+      std::make_shared<OtherRanks>(program_of(command), command, options,
+                                   common_variables(options, own.port), std::move(on_failure));
+  if (!environment("WICK_THREADS")) set_num_threads(std::max(1, num_threads() / options.processes));
+  own.on_wait = [others] { others->require_alive(); };
+  return ProcessGroup::join(own);
 }
 
 }  // namespace wick

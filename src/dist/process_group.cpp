@@ -68,6 +68,7 @@ void require_reducible(const char* function, const Tensor& x, ReduceOp reduction
 
 struct ProcessGroup::State {
   int rank = 0, world_size = 1, local_rank = 0;
+  std::function<void()> on_wait;               // may own the other ranks' processes
   std::shared_ptr<dist::Transport> transport;  // nullptr in a group of one
   std::chrono::milliseconds timeout{};
   dist::Choice choice = dist::Choice::kAuto;
@@ -243,6 +244,7 @@ ProcessGroup ProcessGroup::join(const ProcessGroupOptions& options) {
   state->rank = options.rank;
   state->world_size = options.world_size;
   state->local_rank = options.local_rank;
+  state->on_wait = options.on_wait;
   const ProcessGroup group(state);
   if (options.world_size == 1) return group;
   const auto timeout = std::chrono::milliseconds(std::llround(1e3 * options.timeout_seconds));

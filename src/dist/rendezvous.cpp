@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <random>
@@ -18,6 +19,7 @@ constexpr uint32_t kVersion = 2;  // of all that ranks send
 constexpr auto kGreetingTime = std::chrono::seconds(10);
 constexpr auto kAnswerTime = std::chrono::seconds(5);
 constexpr auto kFarewellTime = std::chrono::seconds(1);
+constexpr auto kLookTime = std::chrono::milliseconds(100);  // between calls of on_wait
 
 /// The first bytes of a connection, to rank 0 or between two others.
 struct Greeting {
@@ -164,7 +166,9 @@ void gather(std::vector<Connection>& connections, std::vector<Entry>& entries,
       fail_all(connections, ErrorCode::kIo,
                rank_names(missing) + " did not come to " + options.address + ":" +
                    std::to_string(listener.port()) + " within the time-out");
-    greetings.wait(connections, until, greeted);
+    if (options.on_wait) options.on_wait();
+    greetings.wait(connections, options.on_wait ? std::min(until, Clock::now() + kLookTime) : until,
+                   greeted);
     require_alive(connections);
   }
 }

@@ -9,6 +9,7 @@
 #include "load/folder_texts.h"
 #include "load/generation_config.h"
 #include "load/gguf_tokenizer.h"
+#include "load/group_ranks.h"
 #include "load/model_folder.h"
 #include "load/retrieval.h"
 #include "load/weights.h"
@@ -213,7 +214,8 @@ LanguageModel load_model(const std::string& path, const LoadOptions& options) {
   Files files = open_files(path, options.tokenizer_pre);
   const TensorSource tensors = files.config->tensors(files.tensors);
   const Placement placement = placement_of(path, *files.config, tensors, options);
-  Parameters parameters = parameters_of(path, tensors, options, placement);
+  Parameters parameters =
+      parameters_of(path, tensors, options, placement, ranks_of(path, *files.config, options));
   std::shared_ptr<const CausalModel> model = files.config->make(parameters, options.positions);
   require_all_taken(path, parameters, model->facts().model_type);
   std::vector<std::string> warnings = std::move(files.warnings);

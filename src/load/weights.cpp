@@ -56,10 +56,10 @@ std::string largest_tensors(const TensorSource& tensors, const Placement& placem
   return text;
 }
 
-/// Checks that the weights fit a device, before any are read.
+/// Checks that the weights, or a rank's share, fit a device, before any are read.
 void require_room(const std::string& path, const TensorSource& tensors, const Placement& placement,
-                  DType dtype, const Device& device) {
-  const double bytes = double(weight_bytes(placement, tensors, dtype, device));
+                  DType dtype, const Device& device, int ranks) {
+  const double bytes = double(weight_bytes(placement, tensors, dtype, device)) / ranks;
   const Device::Memory memory = device.memory();
   if (memory.total_bytes <= 0 || bytes <= double(memory.free_bytes)) return;
   // The largest type that fits any model, by the dtype of most of its tensors. Others of its
@@ -68,7 +68,7 @@ void require_room(const std::string& path, const TensorSource& tensors, const Pl
   const FileType* fitting = nullptr;
   double fitting_bytes = 0;
   for (const FileType& type : kFileTypes) {
-    const double smaller = bytes_with(tensors, type.dtype, dtype);
+    const double smaller = bytes_with(tensors, type.dtype, dtype) / ranks;
     const bool fits = kMargin * smaller <= double(memory.free_bytes);
     if (!is_block(type.dtype) || type.is_ternary || !fits || smaller < fitting_bytes) continue;
     fitting = &type;  // of equal ones the last
@@ -93,13 +93,15 @@ void require_computation(DType dtype) {
 }
 
 Parameters parameters_of(const std::string& path, const TensorSource& tensors,
-                         const LoadOptions& options, const Placement& placement) {
+                         const LoadOptions& options, const Placement& placement,
+                         const std::shared_ptr<const Ranks>& ranks) {
   const ParameterOptions where{.dtype = dtype_of(options),
                                .device = placement.first,
                                .layer_devices = placement.layers,
-                               .cpu_experts = placement.cpu_experts};
+                               .cpu_experts = placement.cpu_experts,
+                               .ranks = ranks};
   for (const Device& device : placement.devices())
-    require_room(path, tensors, placement, where.dtype, device);
+    require_room(path, tensors, placement, where.dtype, device, ranks ? ranks->count() : 1);
   return Parameters(with_progress(tensors, options.progress), where);
 }
 

@@ -46,6 +46,11 @@ const char* work_of(ModelKind kind) {
 
 }  // namespace
 
+void ModelConfig::require_parallel() const {
+  fail(ErrorCode::kUnsupported, "tensor parallel", "several ranks cannot share a model of type ",
+       facts().model_type);
+}
+
 ModelKind kind_of_folder(const Settings& config) {
   const std::string type = type_of(config);
   Names known;

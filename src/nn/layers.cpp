@@ -6,11 +6,26 @@
 #include "wick/ops/norm.h"
 
 namespace wick {
+namespace {
+
+/// The bias [..., out] beside a part of a weight [..., out, in].
+Parameter bias_of(Parameters& parameters, const std::string& name, const Shape& shape,
+                  const ParameterPart& part) {
+  const bool is_of_inputs = !part.is_whole() && part.dim == int(shape.size());
+  const Ranks* const ranks = parameters.options().ranks.get();
+  if (!is_of_inputs) return parameters.take(name + ".bias", shape, {0, 0}, part);
+  if (!ranks || ranks->rank() == 0) return parameters.take(name + ".bias", shape, {0, 0});
+  parameters.leave(name + ".bias");
+  return Parameter();
+}
+
+}  // namespace
 
 Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
                const LinearOptions& options)
-    : weight(parameters.take_matrix(name + ".weight", {out, in}, {0, options.deviation})) {
-  if (options.bias) bias = parameters.take(name + ".bias", {out}, {0, 0});
+    : weight(parameters.take_matrix(name + ".weight", {out, in}, {0, options.deviation},
+                                    options.part)) {
+  if (options.bias) bias = bias_of(parameters, name, {out}, options.part);
 }
 Tensor Linear::operator()(const Tensor& x, const EpilogueOptions& epilogue) const {
   return linear(x, weight, bias, epilogue);
@@ -18,8 +33,9 @@ Tensor Linear::operator()(const Tensor& x, const EpilogueOptions& epilogue) cons
 
 ExpertLinear::ExpertLinear(Parameters& parameters, const std::string& name, int64_t experts,
                            int64_t in, int64_t out, const LinearOptions& options)
-    : weight(parameters.take_matrix(name + ".weight", {experts, out, in}, {0, options.deviation})) {
-  if (options.bias) bias = parameters.take(name + ".bias", {experts, out}, {0, 0});
+    : weight(parameters.take_matrix(name + ".weight", {experts, out, in}, {0, options.deviation},
+                                    options.part)) {
+  if (options.bias) bias = bias_of(parameters, name, {experts, out}, options.part);
 }
 Tensor ExpertLinear::operator()(const Tensor& x, const Tensor& ids) const {
   const Tensor y = expert_linear(x, weight, ids);
@@ -27,8 +43,8 @@ Tensor ExpertLinear::operator()(const Tensor& x, const Tensor& ids) const {
 }
 
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
-                     double deviation)
-    : weight(parameters.take_matrix(name + ".weight", {count, dim}, {0, deviation})),
+                     double deviation, const ParameterPart& part)
+    : weight(parameters.take_matrix(name + ".weight", {count, dim}, {0, deviation}, part)),
       dtype(parameters.options().dtype) {}
 Tensor Embedding::operator()(const Tensor& ids) const { return embedding(weight, ids, dtype); }
 

@@ -2,9 +2,23 @@
 
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
+#include "wick/ops/shape.h"
 #include "wick/ops/where.h"
 
 namespace wick {
+namespace {
+
+Shape shape_of(Shape whole, const ParameterPart& part) {
+  if (!part.is_whole()) whole[part.dim] = part.count;
+  return whole;
+}
+
+Tensor part_of(const Tensor& whole, const ParameterPart& part) {
+  if (part.is_whole()) return whole;
+  return narrow(whole, part.dim, part.begin, part.count).contiguous();
+}
+
+}  // namespace
 
 // What is kept takes less room as it lies than in the computation's dtype, with the same values.
 DType Parameters::kept_dtype(const TensorInfo& in_file, DType computation) {
@@ -19,7 +33,8 @@ Parameters Parameters::of_shapes(DType dtype) {
   return parameters;
 }
 
-Tensor Parameters::load(const std::string& name, const Shape& shape) const {
+Tensor Parameters::load(const std::string& name, const Shape& shape,
+                        const ParameterPart& part) const {
   const auto found = source_.tensors.find(name);
   check(found != source_.tensors.end(), ErrorCode::kFormat, source_.where, "no tensor is named \"",
         name, "\"");
@@ -28,15 +43,28 @@ Tensor Parameters::load(const std::string& name, const Shape& shape) const {
         "\": expected shape ", shape, ", got ", info.shape);
   check(is_floating(info.dtype) || is_block(info.dtype), ErrorCode::kFormat, source_.where,
         "tensor \"", name, "\": expected a floating dtype, got ", dtype_name(info.dtype));
-  return source_.load(name, options_.device);
+  if (part.is_whole()) return source_.load(name, options_.device);
+  const int64_t unit = part.dim + 1 == int(shape.size()) ? column_unit(name) : 1;
+  check(part.begin % unit == 0 && part.count % unit == 0, ErrorCode::kInvalidArgument,
+        source_.where, "tensor \"", name, "\": a part of ", part.count, " columns from ",
+        part.begin, " on cuts blocks of ", unit, " elements");
+  // On the CPU a mapped file's tensor is a view: the other parts are never read.
+  return part_of(source_.load(name, Device::cpu()), part).to(options_.device);
 }
 
-Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial) {
-  return take(name, shape, initial, false);
+int64_t Parameters::column_unit(const std::string& name) const {
+  const auto found = source_.tensors.find(name);
+  if (found == source_.tensors.end() || !is_block(found->second.dtype)) return 1;
+  return facts_of(found->second.dtype).block_elements;
+}
+
+Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
+                           const ParameterPart& part) {
+  return take(name, shape, initial, part, false);
 }
 Parameter Parameters::take_matrix(const std::string& name, const Shape& shape,
-                                  const Initial& initial) {
-  return take(name, shape, initial, !options_.trainable);
+                                  const Initial& initial, const ParameterPart& part) {
+  return take(name, shape, initial, part, !options_.trainable);
 }
 
 Parameters& Parameters::on(const Device& device) {
@@ -65,22 +93,24 @@ Parameter Parameters::take_constant(const std::string& name, const Shape& shape)
 }
 
 Parameter Parameters::take(const std::string& name, const Shape& shape, const Initial& initial,
-                           bool keeps_dtype) {
+                           const ParameterPart& part, bool keeps_dtype) {
   require_untaken(name);
+  const Shape own = shape_of(shape, part);
   if (shapes_only_) {
-    taken_[name] = {options_.dtype, shape};
+    taken_[name] = {options_.dtype, own};
     return Parameter();
   }
   const TensorOptions where{.dtype = options_.dtype, .device = options_.device};
   const auto loaded = [&] {
-    const Tensor of_file = load(name, shape);
-    const TensorInfo info{of_file.dtype(), shape};
+    const Tensor of_file = load(name, shape, part);
+    const TensorInfo info{of_file.dtype(), own};
     return cast(of_file, keeps_dtype ? kept_dtype(info, options_.dtype) : options_.dtype);
   };
+  const auto drawn = [&] { return randn(shape, where, initial.mean, initial.deviation); };
   Tensor value = !draws()                 ? loaded()
-                 : initial.deviation == 0 ? full(shape, initial.mean, where)
-                                          : randn(shape, where, initial.mean, initial.deviation);
-  taken_[name] = {value.dtype(), shape};
+                 : initial.deviation == 0 ? full(own, initial.mean, where)
+                                          : part_of(drawn(), part);
+  taken_[name] = {value.dtype(), own};
   if (!options_.trainable) return Parameter(std::move(value));
   return Parameter(vars_.emplace(name, Var(std::move(value))).first->second);
 }
@@ -88,7 +118,7 @@ Parameter Parameters::take(const std::string& name, const Shape& shape, const In
 std::vector<std::string> Parameters::left() const {
   std::vector<std::string> names;
   for (const auto& [name, info] : source_.tensors)
-    if (taken_.count(name) == 0) names.push_back(name);
+    if (taken_.count(name) == 0 && left_to_others_.count(name) == 0) names.push_back(name);
   return names;
 }
 

@@ -23,7 +23,7 @@ FLOORS = {
     "dist": (4, _BELOW_FOUR),
     "doctor": (5, _BELOW_FOUR | {"io"}),
     "models": (5, _BELOW_FOUR | {"text", "media", "nn"}),  # a model takes named tensors and a config, not paths: no io
-    "load": (6, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models"}),
+    "load": (6, _BELOW_FOUR | {"dist", "io", "hub", "text", "media", "nn", "models"}),
     "generate": (7, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models", "load"}),
     "train": (7, _BELOW_FOUR | {"dist", "io", "hub", "text", "media", "nn", "models", "load"}),
     "serve": (8, _BELOW_FOUR | {"io", "hub", "text", "media", "nn", "models", "load", "generate"}),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/base/export.h"
+#include "wick/dist/process_group.h"
 
 namespace wick {
 
@@ -30,5 +31,17 @@ struct LaunchOptions {
 /// 2, as programs do for bad input; kInvalidArgument for options out of range and for a command
 /// that is not found.
 WICK_API void launch(const std::vector<std::string>& command, const LaunchOptions& options);
+
+/// Joins a group of options.processes ranks on this machine as its rank 0, and starts the others by
+/// the command, as launch does; `signal` is not called. Sets the threads of this process to its
+/// share of the cores too. The other ranks are expected to end once the last copy of the group has
+/// left it: that waits for them, then ends those that still run, as launch does. They end if this
+/// process does.
+///
+/// on_failure: called once from another thread with a text that names the rank, if a rank fails.
+/// Errors: as launch for a rank that ends before all have met, and as ProcessGroup::join.
+WICK_API ProcessGroup start_ranks(const std::vector<std::string>& command,
+                                  const LaunchOptions& options,
+                                  std::function<void(const std::string&)> on_failure = {});
 
 }  // namespace wick

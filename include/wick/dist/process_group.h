@@ -1,6 +1,7 @@
 // Groups of processes that compute with the same tensors: their collectives, with gradients.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,9 @@ struct ProcessGroupOptions {
   /// The seconds that a rank waits for another that is alive. A rank that has died is noticed at
   /// once, and a machine that is gone within 30 s.
   double timeout_seconds = 600;
+  /// Rank 0 calls it several times a second until all have met over TCP; an error that it raises
+  /// ends the meeting. The group keeps the function until the last copy leaves.
+  std::function<void()> on_wait = {};
 };
 
 /// Reads the variables that `wick launch` and torchrun set (RANK, WORLD_SIZE, LOCAL_RANK,

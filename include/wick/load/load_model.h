@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wick/dist/process_group.h"
 #include "wick/load/sampling.h"
 #include "wick/media/image_processor.h"
 #include "wick/models/causal_model.h"
@@ -43,6 +44,12 @@ struct LoadOptions {
   int64_t positions = 0;            // the maximum number of positions; 0: the config's
   std::string tokenizer_pre = {};   // see load_tokenizer
   SplitOptions split = {};
+  /// The ranks that share the weights and compute the model together (tensor parallelism), each on
+  /// its device; missing: this process has them all. Every rank loads the model with the same
+  /// options and gets its part: rank 0 can use it as any other, the others must `follow`
+  /// (wick/models/tensor_parallel.h). Their group should have a long time-out: they wait for rank
+  /// 0's calls.
+  std::optional<ProcessGroup> group = {};
   /// Called after each tensor with the bytes read and the bytes of all tensors.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
@@ -149,7 +156,8 @@ WICK_API std::string model_path(const std::string& path);
 /// kOutOfMemory, before a weight is read, if the weights exceed a device's free memory: the text
 /// names the missing bytes, the largest tensors and the largest type of quantize_model that fits;
 /// kInvalidArgument for layers of SplitOptions that are not the model's; kUnsupported if the layers
-/// of such a model cannot be split.
+/// of such a model cannot be split; of several ranks kUnsupported, naming the part, for a model
+/// whose weights they cannot share, and kInvalidArgument for sizes that are too few for them.
 WICK_API LanguageModel load_model(const std::string& path, const LoadOptions& options = {});
 /// The facts of a model, from its files without the weights. Errors: as load_model.
 WICK_API ModelFacts load_facts(const std::string& path);

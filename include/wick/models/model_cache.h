@@ -1,6 +1,7 @@
 // The memory of a model for earlier tokens: one cache for each layer, of the layer's kind.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,12 @@ class WICK_API ModelCache {
   std::vector<int64_t> extents() const;
   std::vector<int64_t> replacements() const;
 
+  /// Calls `observer` before each change of the cache, with numbers from which `repeat` makes the
+  /// same change in a cache of the same options, which has had the same changes before.
+  void observe(std::function<void(const std::vector<int64_t>&)> observer);
+  /// Errors: kInvalidArgument for numbers that no observer gets; as the function that is repeated.
+  void repeat(const std::vector<int64_t>& change);
+
   LayerCache& layer(int64_t index) { return *layers_[size_t(index)]; }
   /// The tokens of each of all sequences that the caches hold, the prepared ones included.
   const std::vector<int64_t>& lengths() const { return lengths_; }
@@ -112,8 +119,12 @@ class WICK_API ModelCache {
     std::vector<std::vector<Tensor>> layers;
   };
   void require_sequence(const char* op, int64_t sequence) const;
+  template <class... Numbers>
+  void tell(const Numbers&... numbers) const;
+  int64_t cut(int64_t sequence, int64_t length);
 
   CacheOptions options_;
+  std::function<void(const std::vector<int64_t>&)> observer_;
   int64_t first_ = 0, count_;  // the selected sequences
   bool selects_ = false;       // select was called
   std::vector<std::unique_ptr<LayerCache>> layers_;

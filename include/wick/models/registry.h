@@ -19,6 +19,9 @@ class WICK_API ModelConfig {
   virtual const std::vector<int64_t>& eos_token_ids() const = 0;
   /// The layers that ParameterOptions::layer_devices can place; 0: the model's cannot be placed.
   virtual int64_t num_layers() const { return 0; }
+  /// Errors: kUnsupported, naming the part, if several ranks cannot share the model's weights
+  /// (ParameterOptions::ranks).
+  virtual void require_parallel() const;
   /// Keys of the files that the architecture does not know; worth a warning.
   virtual const std::vector<std::string>& ignored_keys() const = 0;
   /// The files' tensors under the names that the model takes them by. Errors: kFormat.

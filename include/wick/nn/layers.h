@@ -10,10 +10,13 @@ namespace wick {
 struct LinearOptions {
   bool bias = false;
   double deviation = 0.02;  // standard deviation of the initial weight
+  /// Of the weight. The bias has the same part of its outputs; of a part of the inputs, whose
+  /// outputs the ranks add up, rank 0 alone has the bias.
+  ParameterPart part = {};
 };
 
 /// A linear layer: x [..., in] -> x weightᵀ + bias [..., out], and the epilogue (linear).
-/// Parameters NAME.weight [out, in] and NAME.bias [out].
+/// Parameters NAME.weight [out, in] and NAME.bias [out]; in, out: of the whole weight.
 struct WICK_API Linear {
   Parameter weight, bias;
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out,
@@ -36,8 +39,9 @@ struct WICK_API ExpertLinear {
 struct WICK_API Embedding {
   Parameter weight;
   DType dtype;
+  /// part: of the vectors; ids count from its beginning.
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t dim,
-            double deviation = 0.02);
+            double deviation = 0.02, const ParameterPart& part = {});
   Tensor operator()(const Tensor& ids) const;
 };
 

@@ -1,6 +1,7 @@
 // The registry's row of decoders.
 #include "models/architectures.h"
 #include "models/decoder/family.h"
+#include "models/decoder/parallel_decoder.h"
 #include "models/names/decoder_names.h"
 #include "wick/models/decoder.h"
 
@@ -15,11 +16,14 @@ class Config final : public ModelConfig {
   int64_t num_layers() const override { return config_.num_hidden_layers; }
   const std::vector<int64_t>& eos_token_ids() const override { return config_.eos_token_ids; }
   const std::vector<std::string>& ignored_keys() const override { return config_.ignored_keys; }
+  void require_parallel() const override { wick::require_parallel(config_); }
   TensorSource tensors(const TensorSource& files) const override {
     return decoder_tensors(files, config_);
   }
   std::shared_ptr<const CausalModel> make(Parameters& parameters,
                                           int64_t positions) const override {
+    if (parameters.options().ranks)
+      return std::make_shared<ParallelDecoder>(config_, parameters, positions);
     return std::make_shared<Decoder>(config_, parameters, positions);
   }
 

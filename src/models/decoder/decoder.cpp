@@ -15,19 +15,24 @@
 #include "models/parts/mamba2.h"
 #include "models/parts/mlp.h"
 #include "models/parts/norm.h"
+#include "models/parts/partition.h"
 #include "models/parts/per_layer_inputs.h"
 #include "models/parts/rg_lru.h"
 #include "models/parts/short_conv.h"
 #include "scalar/round_up.h"
 #include "wick/abi/backend.h"
 #include "wick/nn/layers.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/binary.h"
 #include "wick/ops/cast.h"
+#include "wick/ops/compare.h"
 #include "wick/ops/create.h"
 #include "wick/ops/matmul.h"
 #include "wick/ops/norm.h"
 #include "wick/ops/reduce.h"
+#include "wick/ops/shape.h"
 #include "wick/ops/unary.h"
+#include "wick/ops/where.h"
 
 // Shapes: B sequences, T tokens each.
 namespace wick {
@@ -453,6 +458,17 @@ void require_room(const DecoderConfig& c, const ParameterOptions& options) {
         dtype_name(options.dtype), " exceed the ", room >> 20, " MiB of ", options.device);
 }
 
+/// The tokens whose embeddings and logits a rank has: as many on each, but fewer on the last ones.
+/// Errors: kInvalidArgument if a rank would have no tokens.
+Range vocabulary_part(const DecoderConfig& c, const Ranks* ranks) {
+  if (!ranks) return {0, c.vocab_size};
+  const int64_t each = ceil_div(c.vocab_size, int64_t(ranks->count())),
+                begin = each * ranks->rank();
+  check(begin < c.vocab_size, ErrorCode::kInvalidArgument, "tensor parallel",
+        "\"vocab_size\": ", c.vocab_size, " tokens are too few for ", ranks->count(), " ranks");
+  return {begin, std::min(each, c.vocab_size - begin)};
+}
+
 struct Decoder::Layers {
   /// A device, and the inputs that the layers there share.
   struct DeviceInputs {
@@ -465,6 +481,8 @@ struct Decoder::Layers {
   const std::vector<Device> layer_devices;  // of each layer
   const Device first;                       // of the embedding
   const bool has_cpu_experts;
+  const std::shared_ptr<const Ranks> ranks;   // nullptr: this process has all weights
+  const Range vocabulary;                     // this rank's tokens
   const TensorOptions options;                // of the final norm and the output layer
   const int64_t positions;                    // the most that a text may have
   const std::vector<DeviceInputs> inputs_on;  // one for each device
@@ -483,12 +501,14 @@ struct Decoder::Layers {
         layer_devices(devices_of_layers(c, p)),
         first(layer_devices.empty() ? p.options().device : layer_devices.front()),
         has_cpu_experts(p.options().cpu_experts > 0 && c.num_experts > 0),
+        ranks(p.options().ranks),
+        vocabulary(vocabulary_part(c, ranks.get())),
         options{.dtype = p.options().dtype,
                 .device = layer_devices.empty() ? first : layer_devices.back()},
         positions(c.learned_positions ? c.max_position_embeddings : positions),
         inputs_on(make_inputs(c, p, layer_devices, positions)),
         embed_tokens(p.on(first), "model.embed_tokens", c.vocab_size, c.hidden_size,
-                     c.initializer_range),
+                     c.initializer_range, part_of(0, vocabulary, ranks.get())),
         embedding_scale(c.embedding_scale != 1
                             ? full({}, c.embedding_scale, {.dtype = options.dtype, .device = first})
                             : Tensor()),
@@ -505,9 +525,12 @@ struct Decoder::Layers {
         output_weight(c.tie_word_embeddings
                           ? p.again("model.embed_tokens.weight", embed_tokens.weight)
                           : Linear(p, "lm_head", c.hidden_size, c.vocab_size,
-                                   {.deviation = c.initializer_range})
+                                   {.deviation = c.initializer_range,
+                                    .part = part_of(0, vocabulary, ranks.get())})
                                 .weight),
-        output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0}) : Parameter()) {
+        output_bias(c.lm_head_bias ? p.take("lm_head.bias", {c.vocab_size}, {0, 0},
+                                            part_of(0, vocabulary, ranks.get()))
+                                   : Parameter()) {
     p.on(first);
   }
 
@@ -517,6 +540,9 @@ struct Decoder::Layers {
     const bool is_whole = given.empty() && p.options().cpu_experts == 0;
     check(is_whole || !p.options().trainable, ErrorCode::kUnsupported, "decoder",
           "layer_devices and cpu_experts: a model that is trained is on one device");
+    check(!p.options().ranks || (is_whole && !p.options().trainable), ErrorCode::kUnsupported,
+          "decoder",
+          "a model whose weights several ranks share is on one device of each and is not trained");
     if (given.empty()) return std::vector<Device>(size_t(c.num_hidden_layers), p.options().device);
     check(int64_t(given.size()) == c.num_hidden_layers, ErrorCode::kInvalidArgument, "decoder",
           "layer_devices: expected a device for each of ", c.num_hidden_layers, " layers, got ",
@@ -597,8 +623,26 @@ struct Decoder::Layers {
             kept};
   }
 
+  /// The embeddings, each looked up by the rank that has its token.
+  Tensor embed_parts(const Tensor& ids) const {
+    const Tensor own = ids - vocabulary.begin;
+    const Tensor is_own = logical_and(own >= 0, own < vocabulary.count),
+                 is_token = logical_and(ids >= 0, ids < config.vocab_size);
+    // An id outside of the vocabulary is an error of the look-up on all ranks.
+    const Tensor rows = embed_tokens(where(is_own, own, where(is_token, 0, own)));
+    return ranks->sum(where(unsqueeze(is_own, -1), rows, 0));
+  }
+  /// The logits [..., vocab_size] of all ranks, from this one's.
+  Tensor all_logits(const Tensor& own) const {
+    const int64_t each = ceil_div(config.vocab_size, int64_t(ranks->count()));
+    const Tensor filled = vocabulary.count == each
+                              ? own
+                              : pad(own, {{.before = 0, .after = each - vocabulary.count}});
+    return narrow(ranks->concatenated(filled), -1, 0, config.vocab_size).contiguous();
+  }
   Tensor embed(const Tensor& ids) const {
-    const Tensor x = embed_tokens(transferred(ids, first));
+    const Tensor here = transferred(ids, first);
+    const Tensor x = ranks ? embed_parts(here) : embed_tokens(here);
     return embedding_scale ? x * embedding_scale : x;
   }
   Tensor inputs(const TokenGrid& grid) const {  // [B, T, hidden]
@@ -725,6 +769,7 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   const double cap = config().final_logit_softcapping, divisor = config().logits_scaling;
   Tensor y =
       linear(transferred(hidden, options().device), layers_->output_weight, layers_->output_bias);
+  if (layers_->ranks) y = layers_->all_logits(y);
   if (divisor != 1) y = y / divisor;
   return cap > 0 ? tanh(y / cap) * cap : y;
 }

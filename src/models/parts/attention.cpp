@@ -18,6 +18,20 @@
 namespace wick {
 namespace {
 
+/// The rows of heads that have so many each.
+Range rows_of(const Range& heads, int64_t rows) { return {heads.begin * rows, heads.count * rows}; }
+
+/// The zeros before and after the heads' outputs that fill the columns.
+Padding padding_of(const Range& own, const Range& columns) {
+  return {own.begin - columns.begin, columns.begin + columns.count - own.begin - own.count};
+}
+
+AttentionOptions with_heads(AttentionOptions options, const HeadsPart& part) {
+  options.heads = part.queries.count;
+  options.key_value_heads = part.keys.count;
+  return options;
+}
+
 /// Powers of 2^(-8 / n) for n heads, a power of two; heads beyond it have odd powers of 2^(-4 / n).
 std::vector<float> alibi_slopes(int64_t heads) {
   int64_t n = 1;
@@ -40,14 +54,18 @@ Tensor in_chunk(const Tensor& visible, const Tensor& positions, int64_t chunk, i
 }  // namespace
 
 HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const std::string& name,
-                                 int64_t heads, const std::string& norm, bool has_gate)
-    : heads(heads),
+                                 int64_t all, const Range& own, const std::string& norm,
+                                 bool has_gate)
+    : heads(own.count),
       head_dim(o.head_dim),
       has_gate(has_gate),
       clip(o.clip),
       norm_later(o.norm_after_rope),
-      projection(p, name, o.hidden_size, (has_gate ? 2 : 1) * heads * o.head_dim,
-                 {.bias = o.bias, .deviation = o.deviation}),
+      projection(p, name, o.hidden_size, (has_gate ? 2 : 1) * all * o.head_dim,
+                 {.bias = o.bias,
+                  .deviation = o.deviation,
+                  .part = part_of(0, rows_of(own, (has_gate ? 2 : 1) * o.head_dim),
+                                  p.options().ranks.get())}),
       all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
       head_norm(
           o.qk_norm == QkNorm::kRotated ? NormKind{.type = NormType::kRmsPlain, .eps = o.norm.eps}
@@ -58,7 +76,8 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
           o.head_dim) {
   if (o.qk_norm != QkNorm::kEachHead || norm.empty()) return;
   per_head_norm.emplace(p, norm, head_dim, LayerNormOptions{.eps = o.norm.eps, .affine = false});
-  head_weights = p.take(norm + ".weight", {heads, head_dim}, {1, 0});
+  head_weights =
+      p.take(norm + ".weight", {all, head_dim}, {1, 0}, part_of(0, own, p.options().ranks.get()));
 }
 
 HeadsProjection::Heads HeadsProjection::heads_of(const Tensor& of_projection) const {
@@ -85,9 +104,10 @@ Tensor HeadsProjection::of_heads(const Tensor& y) const {
   return per_head_norm ? (*per_head_norm)(y)*head_weights.tensor() : head_norm(y);
 }
 
-Alibi::Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options)
-    : slopes(
-          cast(Tensor::from(alibi_slopes(heads), {1, heads, 1, 1}, options.device), DType::kBf16)),
+Alibi::Alibi(int64_t all, const Range& own, int64_t head_dim, const TensorOptions& options)
+    : slopes(cast(narrow(Tensor::from(alibi_slopes(all), {1, all, 1, 1}, options.device), 1,
+                         own.begin, own.count),
+                  DType::kBf16)),
       dtype(options.dtype == DType::kF64 ? DType::kF64 : DType::kF32),
       scale(1 / std::sqrt(double(head_dim))) {}
 
@@ -109,22 +129,38 @@ Tensor seen_keys(const Step& step, const SdpaOptions& o, int64_t keys) {
 
 }  // namespace
 
-Attention::Attention(const AttentionOptions& o, Parameters& p, const std::string& name)
-    : options_(o),
-      alibi_(o.alibi && !p.only_shapes()
+Attention::Attention(const AttentionOptions& all, Parameters& p, const std::string& name)
+    : Attention(
+          all, heads_part(name + "q_proj", all.heads, all.key_value_heads, p.options().ranks.get()),
+          p, name) {}
+
+Attention::Attention(const AttentionOptions& all, const HeadsPart& part, Parameters& p,
+                     const std::string& name)
+    : options_(with_heads(all, part)),
+      alibi_(all.alibi && !p.only_shapes()
                  ? std::optional<Alibi>(
-                       std::in_place, o.heads, o.head_dim,
+                       std::in_place, all.heads, part.queries, all.head_dim,
                        TensorOptions{.dtype = p.options().dtype, .device = p.options().device})
                  : std::nullopt),
-      q_proj_(o, p, name + "q_proj", o.heads, name + "q_norm", o.gate),
-      value_norm_({.type = NormType::kRmsPlain, .eps = o.norm.eps}, p,
-                  o.value_norm ? name + "v_norm" : "", o.head_dim),
-      o_proj_(p, name + "o_proj", o.heads * o.head_dim, o.hidden_size,
-              {.bias = o.output_bias, .deviation = o.output_deviation}) {
-  if (o.keys_of < 0) k_proj_.emplace(o, p, name + "k_proj", o.key_value_heads, name + "k_norm");
+      q_proj_(all, p, name + "q_proj", all.heads, part.queries, name + "q_norm", all.gate),
+      value_norm_({.type = NormType::kRmsPlain, .eps = all.norm.eps}, p,
+                  all.value_norm ? name + "v_norm" : "", all.head_dim),
+      o_columns_(whole_blocks(p, name + "o_proj.weight", rows_of(part.queries, all.head_dim),
+                              all.heads * all.head_dim)),
+      o_proj_(p, name + "o_proj", all.heads * all.head_dim, all.hidden_size,
+              {.bias = all.output_bias,
+               .deviation = all.output_deviation,
+               .part = part_of(1, o_columns_, p.options().ranks.get())}),
+      o_padding_(padding_of(rows_of(part.queries, all.head_dim), o_columns_)),
+      sum_{p.options().ranks} {
+  const AttentionOptions& o = options_;
+  if (o.keys_of < 0)
+    k_proj_.emplace(o, p, name + "k_proj", all.key_value_heads, part.keys, name + "k_norm");
   if (o.keys_of < 0 && !o.values_of_keys)
-    v_proj_.emplace(o, p, name + "v_proj", o.key_value_heads, "");
-  if (o.sinks) sinks_ = p.take(name + "sinks.weight", {o.heads}, {0, o.deviation});
+    v_proj_.emplace(o, p, name + "v_proj", all.key_value_heads, part.keys, "");
+  if (o.sinks)
+    sinks_ = p.take(name + "sinks.weight", {all.heads}, {0, o.deviation},
+                    part_of(0, part.queries, p.options().ranks.get()));
   if (k_proj_ && q_proj_.head_norm.rms && k_proj_->head_norm.rms && !p.only_shapes() &&
       !p.options().trainable)
     norms_ = stack({q_proj_.head_norm.rms->scale(), k_proj_->head_norm.rms->scale()}, 0);
@@ -220,7 +256,9 @@ Tensor Attention::operator()(const Normalized& x, const Step& step, const Tensor
   const Tensor of_heads = sdpa(q, keys_and_values.keys, keys_and_values.values, sdpa_options);
   Tensor y = transpose(of_heads, 1, 2);  // [B, T, H, D]
   if (gate) y = y * sigmoid(gate);
-  return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), {.residual = residual});
+  y = reshape(y, {b, t, options_.heads * options_.head_dim});
+  if (o_padding_.before > 0 || o_padding_.after > 0) y = pad(y, {o_padding_});
+  return sum_(o_proj_(y, {.residual = sum_.once(residual)}));
 }
 
 /// The sizes of the layer's cache; whether it is a WindowCache.

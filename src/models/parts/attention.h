@@ -8,7 +8,9 @@
 
 #include "models/parts/mixer.h"
 #include "models/parts/norm.h"
+#include "models/parts/partition.h"
 #include "models/parts/temperature.h"
+#include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
@@ -53,9 +55,10 @@ struct HeadsProjection {
     Tensor x, gate;  // [B, T, heads, D]; gate: empty without one
   };
 
-  /// norm: the name of the norm; "" for values, which have at most the value_norm.
+  /// all: the number of heads that all ranks have; own: this one's. norm: the name of the norm; ""
+  /// for values, which have at most the value_norm.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
-                  int64_t heads, const std::string& norm, bool has_gate = false);
+                  int64_t all, const Range& own, const std::string& norm, bool has_gate = false);
   /// Of the projection's result.
   Heads of_projection(const Tensor& of_projection) const;
   Heads heads_of(const Tensor& of_projection) const;  // neither normalized nor clipped
@@ -72,10 +75,12 @@ struct Alibi {
   DType dtype;    // of the biases
   double scale;
 
-  Alibi(int64_t heads, int64_t head_dim, const TensorOptions& options);
+  /// all: the number of heads that all ranks have; own: this one's.
+  Alibi(int64_t all, const Range& own, int64_t head_dim, const TensorOptions& options);
   Tensor operator()(int64_t keys) const;  // [1, H, 1, keys]
 };
 
+/// Of several ranks each computes its heads, and the sum of their outputs is the layer's.
 class Attention final : public Mixer {
  public:
   Attention(const AttentionOptions& options, Parameters& p, const std::string& name);
@@ -91,7 +96,10 @@ class Attention final : public Mixer {
 
  private:
   std::pair<KeysValuesSizes, bool> cache_sizes(const CacheOptions& options) const;
-  const AttentionOptions options_;
+  Attention(const AttentionOptions& all, const HeadsPart& part, Parameters& p,
+            const std::string& name);
+
+  const AttentionOptions options_;  // heads and key_value_heads: this rank's
   struct AddedTokens {
     Tensor queries, gate;  // [B, T, H, D]
     AttentionCache::KeysValues all;
@@ -108,7 +116,10 @@ class Attention final : public Mixer {
   const HeadsProjection q_proj_;
   std::optional<HeadsProjection> k_proj_, v_proj_;  // empty if another layer's are read
   const Norm value_norm_;                           // with values_of_keys or value_norm
+  const Range o_columns_;                           // of o_proj, this rank's heads in whole blocks
   const Linear o_proj_;
+  const Padding o_padding_;  // zeros beside the heads for these columns
+  const RankSum sum_;
   Parameter sinks_;  // [H]
   Tensor norms_;     // [2, D]: of the heads of queries and of keys, if they do not change
 };

@@ -11,8 +11,17 @@
 
 namespace wick {
 
+namespace {
+
+MlpOptions as_summand(MlpOptions options) {
+  options.is_summand = true;
+  return options;
+}
+
+}  // namespace
+
 SharedExpert::SharedExpert(const ExpertsOptions& o, Parameters& p, const std::string& name)
-    : mlp(o.shared, p, name + "shared_expert."),
+    : mlp(as_summand(o.shared), p, name + "shared_expert."),
       gate(o.shared_gate ? std::optional<Linear>(std::in_place, p, name + "shared_expert_gate",
                                                  o.shared.hidden_size, 1,
                                                  LinearOptions{.deviation = o.shared.deviation})
@@ -30,14 +39,23 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
       home(p.options().device),
       place(o.on_cpu ? Device::cpu() : home),
       router(o.router, p, name),
+      own(inner_part(p, name + "experts.down_proj.weight", o.expert.intermediate_size)),
       gate_proj(p.on(place), name + "experts.gate_proj", o.router.experts, o.expert.hidden_size,
                 o.expert.intermediate_size,
-                {.bias = o.expert.bias, .deviation = o.expert.deviation}),
+                {.bias = o.expert.bias,
+                 .deviation = o.expert.deviation,
+                 .part = part_of(1, own, p.options().ranks.get())}),
       up_proj(p, name + "experts.up_proj", o.router.experts, o.expert.hidden_size,
-              o.expert.intermediate_size, {.bias = o.expert.bias, .deviation = o.expert.deviation}),
+              o.expert.intermediate_size,
+              {.bias = o.expert.bias,
+               .deviation = o.expert.deviation,
+               .part = part_of(1, own, p.options().ranks.get())}),
       down_proj(p, name + "experts.down_proj", o.router.experts, o.expert.intermediate_size,
                 o.expert.hidden_size,
-                {.bias = o.expert.bias, .deviation = o.expert.output_deviation}) {
+                {.bias = o.expert.bias,
+                 .deviation = o.expert.output_deviation,
+                 .part = part_of(2, own, p.options().ranks.get())}),
+      sum{p.options().ranks} {
   p.on(home);
   if (o.output_scale)
     output_scale = p.take(name + "experts.down_proj.scale", {o.router.experts}, {1, 0});
@@ -47,11 +65,13 @@ Experts::Experts(const ExpertsOptions& o, Parameters& p, const std::string& name
 Tensor Experts::operator()(const Tensor& x, const Tensor& residual) const {
   // The rows go to experts on the CPU before the shared expert is queued: both then run at once.
   const Routed routed = route(x, x);
-  return outputs(routed, x.shape(), shared_expert ? (*shared_expert)(x, residual) : residual);
+  const Tensor own_residual = sum.once(residual);
+  return outputs(routed, x.shape(),
+                 shared_expert ? (*shared_expert)(x, own_residual) : own_residual);
 }
 
 Tensor Experts::routed(const Tensor& x, const Tensor& scored, const Tensor& residual) const {
-  return outputs(route(x, scored), x.shape(), residual);
+  return outputs(route(x, scored), x.shape(), sum.once(residual));
 }
 
 /// The inputs of down_proj.
@@ -73,7 +93,7 @@ Experts::Routed Experts::route(const Tensor& x, const Tensor& scored) const {
   return {transferred(rows, place), transferred(ids, place), transferred(factors, place)};
 }
 
-/// [B, T, hidden], as `shape` says.
+/// [B, T, hidden], as `shape` says. residual: this rank's.
 Tensor Experts::outputs(const Routed& routed, const Shape& shape, const Tensor& residual) const {
   const auto& [rows, ids, factors] = routed;
   const Tensor rest = residual ? reshape(residual, rows.shape()) : Tensor();
@@ -88,11 +108,11 @@ Tensor Experts::outputs(const Routed& routed, const Shape& shape, const Tensor& 
     const Tensor scales = cast(factors, rows.dtype());
     const Tensor inputs = scales_inputs ? unsqueeze(rows, 1) * unsqueeze(scales, 2) : rows;
     const Tensor each = down_proj(inner(inputs, ids), ids);
-    y = scales_inputs ? sum(each, {.dims = {1}})
+    y = scales_inputs ? wick::sum(each, {.dims = {1}})
                       : reshape(matmul(unsqueeze(scales, 1), each), rows.shape());
   }
   y = transferred(y, home);
-  return reshape(is_added ? y : rest + y, shape);
+  return sum(reshape(is_added ? y : rest + y, shape));
 }
 
 ExpertsBesideMlp::ExpertsBesideMlp(const ExpertsOptions& o, const NormKind& norm, Parameters& p,

@@ -21,6 +21,7 @@ struct ExpertsOptions {
 };
 
 /// An MLP beside the experts for every token, which may be scaled by the sigmoid of a gate's score.
+/// Of several ranks its output is a summand, as Mlp has it.
 struct SharedExpert {
   const Mlp mlp;
   const std::optional<Linear> gate;  // to 1 score
@@ -31,16 +32,19 @@ struct SharedExpert {
 };
 
 /// The experts' outputs are added with the router's weights; or without, if those multiply the
-/// inputs, as in Llama 4. Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
+/// inputs, as in Llama 4. Of several ranks each computes a part of every expert's inner values, and
+/// the sum of their outputs is the layer's. Source: Shazeer et al. 2017, arXiv:1701.06538, eq. 1.
 struct Experts {
   const Glu glu;
   const bool scales_inputs;
   const Device home;   // of the router and the shared expert
   const Device place;  // of the experts
   const Router router;
+  const Range own;  // of the inner values
   const ExpertLinear gate_proj, up_proj, down_proj;
   Parameter output_scale;  // [experts]
   std::optional<SharedExpert> shared_expert;
+  const RankSum sum;
 
   Experts(const ExpertsOptions& options, Parameters& p, const std::string& name);
   /// x [B, T, hidden]; adds the residual of that shape, unless it is empty.

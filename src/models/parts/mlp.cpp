@@ -36,18 +36,26 @@ Tensor Glu::operator()(const Tensor& gate, const Tensor& up) const {
 
 Mlp::Mlp(const MlpOptions& o, Parameters& p, const std::string& name)
     : glu(o.glu),
+      own(inner_part(p, name + "down_proj.weight", o.intermediate_size)),
       gate_proj(o.gated
-                    ? std::optional<Linear>(std::in_place, p, name + "gate_proj", o.hidden_size,
-                                            o.intermediate_size,
-                                            LinearOptions{.bias = o.bias, .deviation = o.deviation})
+                    ? std::optional<Linear>(
+                          std::in_place, p, name + "gate_proj", o.hidden_size, o.intermediate_size,
+                          LinearOptions{.bias = o.bias,
+                                        .deviation = o.deviation,
+                                        .part = part_of(0, own, p.options().ranks.get())})
                     : std::nullopt),
       up_proj(p, name + "up_proj", o.hidden_size, o.intermediate_size,
-              {.bias = o.bias, .deviation = o.deviation}),
+              {.bias = o.bias,
+               .deviation = o.deviation,
+               .part = part_of(0, own, p.options().ranks.get())}),
       down_proj(p, name + "down_proj", o.intermediate_size, o.hidden_size,
-                {.bias = o.bias, .deviation = o.output_deviation}) {}
+                {.bias = o.bias,
+                 .deviation = o.output_deviation,
+                 .part = part_of(1, own, p.options().ranks.get())}),
+      sum{o.is_summand ? nullptr : p.options().ranks} {}
 
 Tensor Mlp::operator()(const Normalized& x, const Tensor& residual) const {
-  return down_proj(inner(x), {.residual = residual});
+  return sum(down_proj(inner(x), {.residual = sum.once(residual)}));
 }
 
 Tensor Mlp::inner(const Normalized& input) const {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/parts/norm.h"
+#include "models/parts/partition.h"
 #include "wick/models/decoder.h"
 #include "wick/nn/layers.h"
 #include "wick/ops/matmul.h"
@@ -29,16 +30,22 @@ struct MlpOptions {
   Glu glu = {};       // of an MLP without a gate: only its act
   bool gated = true;  // down(act(gate(x)) up(x)), else down(act(up(x)))
   bool bias = false;
+  bool is_summand = false;  // of several ranks' outputs, the caller computes the sum
   double deviation = 0.02, output_deviation = 0.02;  // of initial weights
 };
 
+/// Of several ranks each computes a part of the inner values, and the sum of their outputs is the
+/// MLP's.
 struct Mlp {
   const Glu glu;
+  const Range own;  // of the inner values
   const std::optional<Linear> gate_proj;
   const Linear up_proj, down_proj;
+  const RankSum sum;
 
   Mlp(const MlpOptions& options, Parameters& p, const std::string& name);
-  /// Adds the residual of x's shape, unless it is empty.
+  /// Adds the residual of x's shape, unless it is empty; as is_summand, on the rank that it is
+  /// given on.
   Tensor operator()(const Normalized& x, const Tensor& residual = {}) const;
 
  private:
