@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "paths.h"
 #include "report.h"
 #include "wick/doctor/doctor.h"
 #include "wick/doctor/self_test.h"
@@ -34,9 +35,7 @@ struct Options {
 
 /// The program that tests kernels, which is installed beside this one.
 std::string conformance_program() {
-  char path[4096];
-  const ssize_t length = readlink(kThisProgram, path, sizeof path);
-  const std::string here(path, size_t(std::max<ssize_t>(length, 0)));
+  const std::string here = this_program();
   const std::string program = here.substr(0, here.rfind('/') + 1) + "wick-conformance";
   check(is_there(program), ErrorCode::kIo, "doctor",
         "--kernels needs the program wick-conformance, which is not at ", program);

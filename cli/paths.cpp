@@ -1,5 +1,8 @@
 #include "paths.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "failure.h"
@@ -18,6 +21,12 @@ void require_place(const std::string& out, const std::string& in, bool replace) 
   if (!is_there(out)) return;
   if (fs::equivalent(out, in, error)) fail_input(out, "expected another place than the input's");
   if (!replace) fail_input(out, "exists; --force replaces it");
+}
+
+std::string this_program() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return {path, size_t(std::max<ssize_t>(length, 0))};
 }
 
 }  // namespace wick::cli

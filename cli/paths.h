@@ -8,4 +8,7 @@ namespace wick::cli {
 /// `replace`, anything that exists; in a folder that exists. Errors: kInvalidArgument.
 void require_place(const std::string& out, const std::string& in, bool replace);
 
+/// The path of the running program.
+std::string this_program();
+
 }  // namespace wick::cli

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "failure.h"
+#include "paths.h"
 #include "printable.h"
 #include "wick/dist/launch.h"
 
@@ -40,7 +40,7 @@ News& news() {
 
 /// The command line without --threads: that is of all ranks, which get their shares.
 std::vector<std::string> command_of_ranks() {
-  std::vector<std::string> command = {"/proc/self/exe"};
+  std::vector<std::string> command = {this_program()};
   for (size_t i = 1; i < arguments.size(); i++) {
     if (arguments[i] == "--threads")
       i++;
@@ -57,23 +57,13 @@ void keep_arguments(int argc, char** argv) { arguments.assign(argv, argv + argc)
 bool is_later_rank() { return process_group_options().rank > 0; }
 
 ProcessGroup rank_group(int ranks) {
-  ProcessGroupOptions own = process_group_options();
-  if (own.world_size > 1) {
-    if (own.world_size != ranks)
-      fail_input("--tp", "expected the number of ranks that were started, ", own.world_size,
-                 ", got ", ranks);
-    // The others wait for rank 0 as long as it waits for its user.
-    constexpr double kLong = 1e6;
-    if (own.rank > 0) own.timeout_seconds = kLong;
-    return ProcessGroup::join(own);
-  }
   news().holds_lines = true;
   LaunchOptions options{.processes = ranks};
   options.on_line = [](int rank, bool, std::string_view line) {
     news().add("[" + std::to_string(rank) + "] " + std::string(line));
   };
   try {
-    return start_ranks(command_of_ranks(), options, [](const std::string& text) {
+    return join_or_start(command_of_ranks(), options, [](const std::string& text) {
       const std::lock_guard lock(news().mutex);
       news().failure = text;
     });
@@ -94,13 +84,6 @@ void show_rank_lines(const std::string& error) {
 void require_ranks_alive() {
   const std::lock_guard lock(news().mutex);
   if (!news().failure.empty()) throw Error(ErrorCode::kIo, news().failure);
-}
-
-Device device_of_rank(const std::string& name, const ProcessGroup& group) {
-  const Device device = Device::parse(name);
-  const bool is_card = device.is_rocm() || device.is_cuda();
-  if (name != "auto" || !is_card || group.world_size() == 1) return device;
-  return Device::at({device.kind(), group.local_rank()});
 }
 
 }  // namespace wick::cli

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "wick/core/device.h"
 #include "wick/dist/process_group.h"
 
 namespace wick::cli {
@@ -13,7 +12,7 @@ void keep_arguments(int argc, char** argv);
 
 /// The group of so many ranks: the one that a launcher has started, else with processes that this
 /// one starts by its own command line. Lines of those go to stderr.
-/// Errors: kInvalidArgument if a launcher has started another number; as start_ranks.
+/// Errors: as join_or_start.
 ProcessGroup rank_group(int ranks);
 /// Prints the lines of the other ranks, which rank_group has held back, and later ones at once. If
 /// this process has failed with an error, it leaves out those that repeat it.
@@ -22,8 +21,5 @@ void show_rank_lines(const std::string& error = "");
 bool is_later_rank();
 /// Errors: the failure of a rank that this process has started, if there was one.
 void require_ranks_alive();
-
-/// The device of a rank: with "auto" and several cards, the one of its position on the machine.
-Device device_of_rank(const std::string& name, const ProcessGroup& group);
 
 }  // namespace wick::cli

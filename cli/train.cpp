@@ -9,7 +9,6 @@
 #include "picture.h"
 #include "printable.h"
 #include "ranges.h"
-#include "ranks.h"
 #include "report.h"
 #include "wick/core/numerics.h"
 #include "wick/io/file.h"

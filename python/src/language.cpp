@@ -14,11 +14,13 @@
 #include "on_logits.h"
 #include "session_keywords.h"
 #include "values.h"
+#include "wick/dist/launch.h"
 #include "wick/generate/chat_window.h"
 #include "wick/generate/session.h"
 #include "wick/load/fetch_model.h"
 #include "wick/load/load_model.h"
 #include "wick/models/forward.h"
+#include "wick/models/tensor_parallel.h"
 #include "wick/ops/shape.h"
 #include "wick/text/stop_strings.h"
 
@@ -392,10 +394,21 @@ void bind_model(nb::module_& m) {
       nb::arg("tools").none(), nb::arg("template").none());
 }
 
+/// Lets several processes share the model; `command` starts those beside this one.
+void share_with_ranks(LoadOptions& options, bool names_device, int ranks,
+                      const std::vector<std::string>& command) {
+  const auto print = [](int rank, bool, std::string_view line) {
+    std::fprintf(stderr, "[%d] %.*s\n", rank, int(line.size()), line.data());
+  };
+  options.group = join_or_start(command, {.processes = ranks, .on_line = print});
+  if (!names_device) options.device = device_of_rank("auto", *options.group);
+}
+
 LanguageModel load(const std::filesystem::path& path, const std::vector<DeviceArgument>& devices,
                    const nb::object& dtype, int64_t positions, const std::string& tokenizer_pre,
                    const nb::object& progress, const std::vector<int64_t>& layers, bool fits,
-                   int64_t cpu_experts, int64_t context) {
+                   int64_t cpu_experts, int64_t context, int ranks,
+                   const std::vector<std::string>& command) {
   LoadOptions options = load_options(
       devices.empty() ? std::nullopt : std::optional(devices.front()), dtype, progress);
   options.positions = positions;
@@ -405,6 +418,7 @@ LanguageModel load(const std::filesystem::path& path, const std::vector<DeviceAr
   if (devices.size() > 1)
     for (const DeviceArgument& device : devices) options.split.devices.emplace_back(device);
   const ReleasedGil others_run;
+  if (ranks > 1) share_with_ranks(options, !devices.empty(), ranks, command);
   return load_model(path.string(), options);
 }
 
@@ -439,7 +453,17 @@ void bind_language(nb::module_& m) {
   bind_server(m);
   m.def("_load", &load, nb::arg("path"), nb::arg("devices"), nb::arg("dtype").none(),
         nb::arg("positions"), nb::arg("tokenizer_pre"), nb::arg("progress").none(),
-        nb::arg("layers"), nb::arg("fits"), nb::arg("cpu_experts"), nb::arg("context"));
+        nb::arg("layers"), nb::arg("fits"), nb::arg("cpu_experts"), nb::arg("context"),
+        nb::arg("ranks"), nb::arg("command"));
+  m.def(
+      "_follow",
+      [](const LanguageModel& model) {
+        const ReleasedGil others_run;
+        if (!follows(*model.model)) return false;
+        follow(*model.model);
+        return true;
+      },
+      nb::arg("model"));
   m.def("_fetch", &fetch, nb::arg("model"), nb::arg("device").none(), nb::arg("weights"),
         nb::arg("progress"), nb::arg("note"));
   m.def(

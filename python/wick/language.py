@@ -3,10 +3,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Literal
 
 from . import _wick
@@ -283,7 +286,8 @@ _MAX_LAYERS = 1 << 16  # DecoderConfig::kMaxLayers
 
 def load(path: str | PathLike[str], device: Device | str | Sequence[Device | str] | None = None, dtype: DType | str | None = None,
          positions: int = 0, progress: Callable[[int, int], object] | None = None, *, tokenizer_pre: str = "",
-         split: Literal["auto"] | Sequence[int] | None = None, cpu_experts: int | bool = 0, context: int = 0) -> LanguageModel:
+         split: Literal["auto"] | Sequence[int] | None = None, cpu_experts: int | bool = 0, context: int = 0,
+         tensor_parallel: int = 1) -> LanguageModel:
     """Loads a language model from the HuggingFace hub, from a folder as the hub has it, or from a GGUF file.
 
         wick.load("HuggingFaceTB/SmolLM2-135M-Instruct")
@@ -300,6 +304,9 @@ def load(path: str | PathLike[str], device: Device | str | Sequence[Device | str
     cpu_experts    the experts of so many first layers are on the CPU; True: of all
     context        tokens for whose cache "auto" leaves room; 0: 4096, or as many as the model has positions
     tokenizer_pre  the pre-tokenizer of a GGUF file that names an unknown one or does not name it, such as "qwen2"
+    tensor_parallel  so many processes share the weights and compute together, each on its card or with its share of the CPU's cores.
+                   This process starts the others, unless `wick launch` or torchrun has started them all. Then load returns on
+                   rank 0 alone: the other ranks compute with it until its model is gone, and raise SystemExit
 
     Errors: FileNotFoundError and other OSErrors; ValueError for damaged files, naming the file; NotImplementedError for a
     family that wick lacks; MemoryError, before a weight is read, for a model larger than the device's memory; as wick.download.
@@ -311,8 +318,25 @@ def load(path: str | PathLike[str], device: Device | str | Sequence[Device | str
     experts = _MAX_LAYERS if cpu_experts is True else int(cpu_experts)
     # Of several devices, the CPU has the most room for a file of the hub.
     place = "cpu" if split is not None or len(devices) > 1 else devices[0] if devices else None
-    return LanguageModel(_wick._load(local_path(path, place), devices, dtype, positions, tokenizer_pre, progress, layers, split == "auto",
-                                     experts, context))
+    ranks = operator.index(tensor_parallel)
+    if ranks < 1:
+        raise ValueError(f"tensor_parallel: expected at least 1, got {ranks}")
+    file = local_path(path, place)
+    command = _command_of_rank(file, devices, dtype, positions, tokenizer_pre, ranks) if ranks > 1 else []
+    model = _wick._load(file, devices, dtype, positions, tokenizer_pre, progress, layers, split == "auto", experts, context, ranks, command)
+    if ranks > 1 and _wick._follow(model):
+        raise SystemExit(0)
+    return LanguageModel(model)
+
+
+def _command_of_rank(path: str | PathLike[str], devices: Sequence[Device | str], dtype: DType | str | None, positions: int,
+                     tokenizer_pre: str, ranks: int) -> list[str]:
+    """The command of the processes that share a model with this one: each loads it and follows rank 0."""
+    arguments = {"path": fspath(path), "device": str(devices[0]) if devices else None,
+                 "dtype": None if dtype is None else str(dtype).removeprefix("wick."), "positions": positions,
+                 "tokenizer_pre": tokenizer_pre, "tensor_parallel": ranks}
+    program = "import json, sys; sys.path.append(sys.argv[1]); import wick; wick.load(**json.loads(sys.argv[2]))"
+    return [sys.executable, "-c", program, str(Path(__file__).parents[1]), json.dumps(arguments)]
 
 
 def load_tokenizer(path: str | PathLike[str], tokenizer_pre: str = "") -> Tokenizer:

@@ -53,4 +53,12 @@ ProcessGroupOptions process_group_options() {
   return options;
 }
 
+Device device_of_rank(const std::string& name, const ProcessGroup& group) {
+  const Device device = Device::parse(name);
+  const bool is_numbered = name.find(':') != name.npos,
+             is_card = device.is_rocm() || device.is_cuda();
+  if (is_numbered || !is_card || group.world_size() == 1) return device;
+  return Device::at({device.kind(), group.local_rank()});
+}
+
 }  // namespace wick

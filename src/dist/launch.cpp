@@ -337,10 +337,12 @@ class OtherRanks {
       watch_.join();
       throw;
     }
+    if (!environment("WICK_THREADS")) set_num_threads(share_);
   }
   ~OtherRanks() {
     leaves_ = true;
     watch_.join();
+    if (!environment("WICK_THREADS") && num_threads() == share_) set_num_threads(threads_);
   }
   OtherRanks(OtherRanks&&) = delete;
 
@@ -374,6 +376,7 @@ class OtherRanks {
   }
 
   LaunchOptions options_;
+  const int threads_ = num_threads(), share_ = std::max(1, threads_ / options_.processes);
   const std::function<void(const std::string&)> on_failure_;
   Launch running_;  // of the thread
   std::atomic<bool> leaves_{false};
@@ -393,12 +396,20 @@ void launch(const std::vector<std::string>& command, const LaunchOptions& option
   running.run();
 }
 
-ProcessGroup start_ranks(const std::vector<std::string>& command, const LaunchOptions& options,
-                         std::function<void(const std::string&)> on_failure) {
+ProcessGroup join_or_start(const std::vector<std::string>& command, const LaunchOptions& options,
+                           std::function<void(const std::string&)> on_failure) {
   require_valid(options);
   check(options.nodes == 1, ErrorCode::kInvalidArgument, "launch", "expected one machine, got ",
         options.nodes);
   ProcessGroupOptions own = process_group_options();
+  if (own.world_size > 1) {
+    check(own.world_size == options.processes, ErrorCode::kInvalidArgument, "launch",
+          "expected a group of ", options.processes, " ranks, a launcher has started ",
+          own.world_size);
+    constexpr double kLong = 1e6;  // the longest that there is
+    if (own.rank > 0) own.timeout_seconds = kLong;
+    return ProcessGroup::join(own);
+  }
   own.rank = own.local_rank = 0;
   own.world_size = options.processes;
   own.address = options.address;
@@ -407,7 +418,6 @@ ProcessGroup start_ranks(const std::vector<std::string>& command, const LaunchOp
   const auto others =
       std::make_shared<OtherRanks>(program_of(command), command, options,
                                    common_variables(options, own.port), std::move(on_failure));
-  if (!environment("WICK_THREADS")) set_num_threads(std::max(1, num_threads() / options.processes));
   own.on_wait = [others] { others->require_alive(); };
   return ProcessGroup::join(own);
 }

@@ -499,8 +499,7 @@ void Session::run_step(const std::vector<int64_t>& ends) {
   if (!ran_before || (captured_ && captured_->replacements != replacements())) captured_.reset();
   if (ran_before && !captured_) {
     try {
-      captured_ = Captured{Graph::capture(model_->options().device, [&] { queue_step(ends); }),
-                           replacements()};
+      captured_ = Captured{model_->capture([&] { queue_step(ends); }), replacements()};
       note("session: a step of ", rows_.size(), " sequences is captured into a graph");
     } catch (const Error& e) {
       if (e.code() == ErrorCode::kOutOfMemory) throw;
@@ -510,7 +509,7 @@ void Session::run_step(const std::vector<int64_t>& ends) {
     }
   }
   if (captured_) {
-    captured_->graph.launch();
+    captured_->step->launch();
     graph_steps_++;
   } else {
     queue_step(ends);

@@ -585,7 +585,7 @@ bool Slots::runs_captured(int64_t rows, const std::vector<int64_t>& ends) {
   if (!ran_before) return false;
   if (!step.graph) {
     try {
-      step.graph = Graph::capture(model_->options().device, [&] {
+      step.graph = model_->capture([&] {
         SampledRows own = sampled_.rows(0, rows);
         own.append(own.draw(queue_step(rows, ends)));
       });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "generate/sampled_rows.h"
-#include "wick/core/graph.h"
 #include "wick/core/stream.h"
 #include "wick/generate/engine.h"
 #include "wick/models/causal_model.h"
@@ -104,7 +103,7 @@ class Slots {
   struct Captured {
     int64_t rows;
     std::vector<int64_t> extents;
-    std::optional<Graph> graph;  // missing: the step ran once
+    std::unique_ptr<CapturedWork> graph;  // nullptr: the step ran once
     int64_t used;
   };
   /// A step that was queued and whose tokens were not read.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wick/core/graph.h"
 #include "wick/ops/arrange.h"
 #include "wick/ops/cast.h"
 #include "wick/ops/create.h"
@@ -187,6 +188,23 @@ Tensor CausalModel::hidden(const Tensor& ids, const Tensor& positions, ModelCach
                  .lengths = lengths};
   if (lengths.empty() && !cache) grid.lengths.assign(size_t(ids.size(0)), ids.size(1));
   return hidden_of(grid, cache, nullptr);
+}
+
+namespace {
+
+class CapturedGraph final : public CapturedWork {
+ public:
+  explicit CapturedGraph(Graph graph) : graph_(std::move(graph)) {}
+  void launch() override { graph_.launch(); }
+
+ private:
+  const Graph graph_;
+};
+
+}  // namespace
+
+std::unique_ptr<CapturedWork> CausalModel::capture(const std::function<void()>& work) const {
+  return std::make_unique<CapturedGraph>(Graph::capture(options().device, work));
 }
 
 Tensor CausalModel::image_features(const Tensor&) const {

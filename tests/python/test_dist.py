@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from test_language import folder  # noqa: F401
 
 import wick
 
@@ -100,3 +101,42 @@ reference.load_state_dict(state)
 optimizer.load_state_dict(reference.state_dict())
 """
     expect_ranks(program, 2, code)
+
+
+GENERATE = """
+import json, sys, wick
+model = wick.load(sys.argv[1], device="cpu", dtype="f32", tensor_parallel=int(sys.argv[2]))
+session = model.session(temperature=0, capacity=32)
+session.append([3, 1, 4, 1, 5])
+print(json.dumps([session.step()[0] for _ in range(8)]))
+"""
+
+
+def generate(folder, ranks, launcher=()):  # noqa: F811
+    package = pathlib.Path(wick.__file__).parents[1]
+    program = f"import sys; sys.path.insert(0, {str(package)!r})\n{GENERATE}"
+    command = [*launcher, sys.executable, "-c", program, str(folder), str(ranks)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_a_model_is_shared_with_processes_of_its_own(folder):  # noqa: F811
+    alone = generate(folder, 1)
+    assert alone.returncode == 0, alone.stderr
+    shared = generate(folder, 2)
+    assert shared.returncode == 0, shared.stderr
+    assert (shared.stdout, shared.stderr) == (alone.stdout, "")
+
+
+def test_a_model_is_shared_by_the_ranks_of_a_launcher(program, folder):  # noqa: F811
+    launched = generate(folder, 2, [program, "launch", "-n", "2", "--plain"])
+    assert launched.returncode == 0, launched.stderr
+    assert launched.stdout == generate(folder, 1).stdout
+
+
+def test_a_model_that_cannot_be_shared_is_refused(folder):  # noqa: F811
+    with pytest.raises(ValueError, match="tensor_parallel: expected at least 1, got 0"):
+        wick.load(folder, tensor_parallel=0)
+    with pytest.raises(ValueError, match="are too few for 16 ranks"):
+        wick.load(folder, device="cpu", tensor_parallel=16)
+    with pytest.raises(NotImplementedError, match="have a device each"):
+        wick.load(folder, device="cpu", split=[1, 1], tensor_parallel=2)

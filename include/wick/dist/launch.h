@@ -32,16 +32,19 @@ struct LaunchOptions {
 /// that is not found.
 WICK_API void launch(const std::vector<std::string>& command, const LaunchOptions& options);
 
-/// Joins a group of options.processes ranks on this machine as its rank 0, and starts the others by
-/// the command, as launch does; `signal` is not called. Sets the threads of this process to its
-/// share of the cores too. The other ranks are expected to end once the last copy of the group has
-/// left it: that waits for them, then ends those that still run, as launch does. They end if this
-/// process does.
+/// Joins the group of options.processes ranks that a launcher has started. If there is no such one,
+/// becomes rank 0 of a new group on this machine and starts the others by the command, as launch
+/// does; `signal` is not called, and while the group lives this process has its share of the cores.
+/// The started ranks are expected to end once the last copy of the group has left it: that waits
+/// for them, then ends those that still run, as launch does. They end if this process does.
 ///
-/// on_failure: called once from another thread with a text that names the rank, if a rank fails.
-/// Errors: as launch for a rank that ends before all have met, and as ProcessGroup::join.
-WICK_API ProcessGroup start_ranks(const std::vector<std::string>& command,
-                                  const LaunchOptions& options,
-                                  std::function<void(const std::string&)> on_failure = {});
+/// Ranks beside rank 0 wait for the others for as long as those live: they do rank 0's work.
+/// on_failure: called once from another thread with a text that names the rank, if a started rank
+/// fails.
+/// Errors: kInvalidArgument if a launcher has started another number of ranks; as launch for a rank
+/// that ends before all have met; as ProcessGroup::join.
+WICK_API ProcessGroup join_or_start(const std::vector<std::string>& command,
+                                    const LaunchOptions& options,
+                                    std::function<void(const std::string&)> on_failure = {});
 
 }  // namespace wick

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "wick/core/device.h"
 #include "wick/core/tensor.h"
 
 namespace wick {
@@ -101,5 +102,10 @@ class WICK_API ProcessGroup {
   explicit ProcessGroup(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
+
+/// The device named `name` (Device::parse) of a rank: of several ranks on a machine, each has the
+/// card of its position there if the name gives no number ("auto", "cuda", "rocm").
+/// Errors: as Device::parse; kDeviceMissing if the machine has fewer cards.
+WICK_API Device device_of_rank(const std::string& name, const ProcessGroup& group);
 
 }  // namespace wick

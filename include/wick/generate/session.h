@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "wick/core/graph.h"
 #include "wick/load/load_model.h"
 #include "wick/text/grammar.h"
 
@@ -189,7 +188,7 @@ class WICK_API Session {
   std::unique_ptr<SampledRows> sampled_;
   /// A captured step, for as long as there are these replacements and the same extents.
   struct Captured {
-    Graph graph;
+    std::unique_ptr<CapturedWork> step;
     std::vector<int64_t> replacements;
   };
   std::optional<Captured> captured_;

@@ -1,5 +1,6 @@
 // Models that predict a text's next token, whatever their architecture.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,13 @@ struct TokenWork {
   CacheType cache = CacheType::kModel;
 };
 
+/// Work of a model's device that is queued again at little cost. Destroying it frees its memory.
+class WICK_API CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+  virtual void launch() = 0;
+};
+
 /// A model that gives logits of a text's next token.
 class WICK_API CausalModel {
  public:
@@ -124,6 +132,10 @@ class WICK_API CausalModel {
   /// Whether two steps of one token a sequence launch the same kernels if the cache has the same
   /// extents: then a Graph can have captured them.
   virtual bool steps_are_alike() const { return false; }
+  /// Graph::capture of `work` on the model's device, which calls this model; ranks that share the
+  /// model capture and launch their parts of it too. Errors: as Graph::capture; of several ranks
+  /// kUnsupported, if one of the others fails.
+  virtual std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) const;
 
   virtual std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const = 0;
   /// The bytes of each layer's part of such a cache; empty unless layers can be placed on devices.

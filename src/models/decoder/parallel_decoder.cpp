@@ -14,12 +14,29 @@ namespace wick {
 namespace {
 
 /// The first number of a message from rank 0; the others are the call's arguments.
-enum Call : int64_t { kEnd, kHidden, kLogits, kEmbed, kMakeCache, kChangeCache, kDropCache };
+enum Call : int64_t {
+  kEnd,
+  kHidden,
+  kLogits,
+  kEmbed,
+  kMakeCache,
+  kChangeCache,
+  kDropCache,
+  kCapture,   // the calls up to kCaptured are to be captured
+  kCaptured,  // its argument: whether rank 0 could
+  kLaunch,
+  kDropCaptured
+};
 
 // Of kHidden, the tensors that a call has.
 constexpr int64_t kIds = 1, kEmbeddings = 2, kVisible = 4, kSeenFrom = 8;
 
 constexpr int64_t kNoCache = -1;
+
+/// Whether all ranks say yes.
+bool all_say(const Ranks& ranks, bool yes) {
+  return ranks.sum(Tensor::from({int64_t(!yes)})).item<int64_t>() == 0;
+}
 
 using Numbers = std::vector<int64_t>;
 
@@ -61,25 +78,27 @@ void require_parallel(const DecoderConfig& c) {
                                    {LayerType::kDelta, "layers of the gated delta rule"}})
     if (std::count(c.layer_types.begin(), c.layer_types.end(), type) > 0)
       refuse(std::string(name) + " keep a state that is not split");
-  if (c.kv_lora_rank > 0) refuse("latent attention is not split");
-  if (c.qk_norm == QkNorm::kProjection)
-    refuse("its attention normalizes the queries of all heads together");
+  if (c.qk_norm == QkNorm::kProjection && c.norm_type != NormType::kRms)
+    refuse("its attention normalizes the queries of all heads together by another norm than RMS");
 }
 
 /// Rank 0's side of the calls.
 struct ParallelDecoder::Lead {
   explicit Lead(std::shared_ptr<const Ranks> ranks) : ranks(std::move(ranks)) {}
-  ~Lead() {
+  ~Lead() { tell_end({kEnd}); }
+
+  /// Sends it unless the group has failed, which the next call says.
+  void tell_end(const Numbers& call) const {
     try {
-      ranks->send({kEnd});
-    } catch (const Error&) {  // the others have ended already
+      ranks->send(call);
+    } catch (const Error&) {  // see above
     }
   }
 
   const std::shared_ptr<const Ranks> ranks;
   std::recursive_mutex mutex;
   std::map<const ModelCache*, int64_t> caches;  // their numbers
-  int64_t next_cache = 0;
+  int64_t next_cache = 0, next_captured = 0;
   Tensor last;  // the result of the last hidden_of
 };
 
@@ -93,10 +112,7 @@ struct ParallelDecoder::LedCache {
   ~LedCache() {
     const std::lock_guard lock(lead->mutex);
     lead->caches.erase(cache);
-    try {
-      lead->ranks->send({kDropCache, number});
-    } catch (const Error&) {  // the next call says that the group has failed
-    }
+    lead->tell_end({kDropCache, number});
   }
 
   const std::shared_ptr<Lead> lead;
@@ -190,6 +206,48 @@ std::unique_ptr<ModelCache> ParallelDecoder::make_cache(const CacheOptions& o) c
   return cache;
 }
 
+/// Rank 0's part of captured work: the others launch theirs with it.
+class ParallelDecoder::LedWork final : public CapturedWork {
+ public:
+  LedWork(std::shared_ptr<Lead> lead, std::unique_ptr<CapturedWork> own, int64_t number)
+      : lead_(std::move(lead)), own_(std::move(own)), number_(number) {}
+  ~LedWork() override {
+    const std::lock_guard lock(lead_->mutex);
+    lead_->tell_end({kDropCaptured, number_});
+  }
+  void launch() override {
+    const std::lock_guard lock(lead_->mutex);
+    lead_->ranks->send({kLaunch, number_});
+    own_->launch();
+  }
+
+ private:
+  const std::shared_ptr<Lead> lead_;
+  const std::unique_ptr<CapturedWork> own_;
+  const int64_t number_;
+};
+
+std::unique_ptr<CapturedWork> ParallelDecoder::capture(const std::function<void()>& work) const {
+  if (!lead_) fail_follower();
+  if (options().device.is_cpu()) return Decoder::capture(work);
+  const std::lock_guard lock(lead_->mutex);
+  const int64_t number = lead_->next_captured++;
+  ranks_->send({kCapture, number});
+  std::unique_ptr<CapturedWork> own;
+  std::exception_ptr failure;
+  try {
+    own = Decoder::capture(work);
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
+  ranks_->send({kCaptured, own != nullptr});
+  const bool all_can = all_say(*ranks_, own != nullptr);
+  if (failure) std::rethrow_exception(failure);
+  check(all_can, ErrorCode::kUnsupported, "tensor parallel",
+        "another rank could not record a step");
+  return std::make_unique<LedWork>(lead_, std::move(own), number);
+}
+
 // ---- the others
 
 /// Repeats rank 0's calls.
@@ -200,6 +258,19 @@ class ParallelDecoder::Follower {
   void repeat(const Numbers& numbers) {
     Arguments in(numbers);
     switch (in.next()) {
+      case kCapture:
+        capture(in.next());
+        return;
+      case kLaunch: {
+        const auto found = captured_.find(in.next());
+        check(found != captured_.end(), ErrorCode::kInvalidArgument, "tensor parallel",
+              "this rank has not recorded the step");
+        found->second->launch();
+        return;
+      }
+      case kDropCaptured:
+        captured_.erase(in.next());
+        return;
       case kHidden:
         last_ = Tensor();
         last_ = hidden(in);
@@ -234,6 +305,24 @@ class ParallelDecoder::Follower {
   }
 
  private:
+  /// Captures the calls that follow, up to kCaptured, once all are known: nothing waits for another
+  /// rank's host while a graph is recorded.
+  void capture(int64_t number) {
+    std::vector<Numbers> calls;
+    Numbers last;
+    while ((last = model_.ranks_->receive())[0] != kCaptured) calls.push_back(std::move(last));
+    std::unique_ptr<CapturedWork> own;
+    const bool first_could = last[1] != 0;
+    try {
+      if (first_could)
+        own = model_.Decoder::capture([&] {
+          for (const Numbers& call : calls) repeat(call);
+        });
+    } catch (const Error&) {  // rank 0 hears of it
+    }
+    if (all_say(*model_.ranks_, own != nullptr)) captured_[number] = std::move(own);
+  }
+
   ModelCache* cache_of(int64_t number) {
     const auto found = caches_.find(number);
     check(found != caches_.end(), ErrorCode::kInvalidArgument, "tensor parallel",
@@ -273,8 +362,25 @@ class ParallelDecoder::Follower {
 
   const ParallelDecoder& model_;
   std::map<int64_t, std::unique_ptr<ModelCache>> caches_;
+  std::map<int64_t, std::unique_ptr<CapturedWork>> captured_;
   Tensor last_;  // the result of the last hidden_of
 };
+
+namespace {
+
+/// Whether the ranks wait for each other inside of the call.
+bool exchanges(int64_t call) {
+  return call == kHidden || call == kLogits || call == kEmbed || call == kLaunch;
+}
+
+/// Whether the arguments of a call have caused the error, so that all ranks have the same one.
+bool is_of_arguments(ErrorCode code) {
+  return code == ErrorCode::kInvalidArgument || code == ErrorCode::kOutOfRange ||
+         code == ErrorCode::kShapeMismatch || code == ErrorCode::kDTypeMismatch ||
+         code == ErrorCode::kUnsupported;
+}
+
+}  // namespace
 
 void ParallelDecoder::follow() const {
   check(follows(), ErrorCode::kInvalidArgument, "follow", "rank 0 follows no other rank");
@@ -294,7 +400,8 @@ void ParallelDecoder::follow() const {
     failure = {};
     try {
       follower.repeat(call);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (exchanges(call[0]) && !is_of_arguments(error.code())) throw;
       failure = std::current_exception();  // if it is rank 0's too, the next call follows
     }
   }

@@ -23,8 +23,7 @@ class ParallelDecoder final : public Decoder {
   Tensor logits(const Tensor& hidden) const override;
   Tensor embed(const Tensor& ids) const override;
   std::unique_ptr<ModelCache> make_cache(const CacheOptions& options) const override;
-  /// The ranks' exchanges wait for the device.
-  bool steps_are_alike() const override { return false; }
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& work) const override;
 
  protected:
   Tensor hidden_of(const TokenGrid& grid, ModelCache* cache,
@@ -33,6 +32,7 @@ class ParallelDecoder final : public Decoder {
  private:
   struct Lead;
   struct LedCache;
+  class LedWork;
   class Follower;
 
   const std::shared_ptr<const Ranks> ranks_;

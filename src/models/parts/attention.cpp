@@ -21,11 +21,6 @@ namespace {
 /// The rows of heads that have so many each.
 Range rows_of(const Range& heads, int64_t rows) { return {heads.begin * rows, heads.count * rows}; }
 
-/// The zeros before and after the heads' outputs that fill the columns.
-Padding padding_of(const Range& own, const Range& columns) {
-  return {own.begin - columns.begin, columns.begin + columns.count - own.begin - own.count};
-}
-
 AttentionOptions with_heads(AttentionOptions options, const HeadsPart& part) {
   options.heads = part.queries.count;
   options.key_value_heads = part.keys.count;
@@ -55,7 +50,7 @@ Tensor in_chunk(const Tensor& visible, const Tensor& positions, int64_t chunk, i
 
 HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const std::string& name,
                                  int64_t all, const Range& own, const std::string& norm,
-                                 bool has_gate)
+                                 bool has_gate, bool counts)
     : heads(own.count),
       head_dim(o.head_dim),
       has_gate(has_gate),
@@ -66,7 +61,8 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
                   .deviation = o.deviation,
                   .part = part_of(0, rows_of(own, (has_gate ? 2 : 1) * o.head_dim),
                                   p.options().ranks.get())}),
-      all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection ? norm : "", heads * o.head_dim),
+      all_norm(o.norm, p, o.qk_norm == QkNorm::kProjection && !p.options().ranks ? norm : "",
+               heads * o.head_dim),
       head_norm(
           o.qk_norm == QkNorm::kRotated ? NormKind{.type = NormType::kRmsPlain, .eps = o.norm.eps}
                                         : o.norm,
@@ -74,6 +70,9 @@ HeadsProjection::HeadsProjection(const AttentionOptions& o, Parameters& p, const
           o.qk_norm == QkNorm::kHead || (o.qk_norm == QkNorm::kRotated && o.rotary_dim > 0) ? norm
                                                                                             : "",
           o.head_dim) {
+  if (o.qk_norm == QkNorm::kProjection && p.options().ranks && !norm.empty())
+    split_norm.emplace(p, norm, all * o.head_dim, rows_of(own, o.head_dim),
+                       NormOptions{.eps = o.norm.eps, .adds_one = o.norm.adds_one}, counts);
   if (o.qk_norm != QkNorm::kEachHead || norm.empty()) return;
   per_head_norm.emplace(p, norm, head_dim, LayerNormOptions{.eps = o.norm.eps, .affine = false});
   head_weights =
@@ -95,7 +94,7 @@ HeadsProjection::Heads HeadsProjection::of_projection(const Tensor& of_projectio
 }
 
 Tensor HeadsProjection::split_heads(const Tensor& of_projection) const {
-  Tensor y = all_norm(of_projection);
+  Tensor y = split_norm ? (*split_norm)(of_projection) : all_norm(of_projection);
   if (clip > 0) y = clamp(y, {.min = -clip, .max = clip});
   return reshape(y, {y.size(0), y.size(1), heads, head_dim});
 }
@@ -145,17 +144,12 @@ Attention::Attention(const AttentionOptions& all, const HeadsPart& part, Paramet
       q_proj_(all, p, name + "q_proj", all.heads, part.queries, name + "q_norm", all.gate),
       value_norm_({.type = NormType::kRmsPlain, .eps = all.norm.eps}, p,
                   all.value_norm ? name + "v_norm" : "", all.head_dim),
-      o_columns_(whole_blocks(p, name + "o_proj.weight", rows_of(part.queries, all.head_dim),
-                              all.heads * all.head_dim)),
-      o_proj_(p, name + "o_proj", all.heads * all.head_dim, all.hidden_size,
-              {.bias = all.output_bias,
-               .deviation = all.output_deviation,
-               .part = part_of(1, o_columns_, p.options().ranks.get())}),
-      o_padding_(padding_of(rows_of(part.queries, all.head_dim), o_columns_)),
-      sum_{p.options().ranks} {
+      o_proj_(p, name + "o_proj", all.heads * all.head_dim, rows_of(part.queries, all.head_dim),
+              all.hidden_size, {.bias = all.output_bias, .deviation = all.output_deviation}) {
   const AttentionOptions& o = options_;
   if (o.keys_of < 0)
-    k_proj_.emplace(o, p, name + "k_proj", all.key_value_heads, part.keys, name + "k_norm");
+    k_proj_.emplace(o, p, name + "k_proj", all.key_value_heads, part.keys, name + "k_norm", false,
+                    part.counts_keys);
   if (o.keys_of < 0 && !o.values_of_keys)
     v_proj_.emplace(o, p, name + "v_proj", all.key_value_heads, part.keys, "");
   if (o.sinks)
@@ -256,9 +250,7 @@ Tensor Attention::operator()(const Normalized& x, const Step& step, const Tensor
   const Tensor of_heads = sdpa(q, keys_and_values.keys, keys_and_values.values, sdpa_options);
   Tensor y = transpose(of_heads, 1, 2);  // [B, T, H, D]
   if (gate) y = y * sigmoid(gate);
-  y = reshape(y, {b, t, options_.heads * options_.head_dim});
-  if (o_padding_.before > 0 || o_padding_.after > 0) y = pad(y, {o_padding_});
-  return sum_(o_proj_(y, {.residual = sum_.once(residual)}));
+  return o_proj_(reshape(y, {b, t, options_.heads * options_.head_dim}), residual);
 }
 
 /// The sizes of the layer's cache; whether it is a WindowCache.

@@ -10,7 +10,6 @@
 #include "models/parts/norm.h"
 #include "models/parts/partition.h"
 #include "models/parts/temperature.h"
-#include "wick/ops/arrange.h"
 #include "wick/ops/attention.h"
 
 // Shapes: B sequences, T tokens each, D head size, H query heads, G key-value heads.
@@ -50,15 +49,18 @@ struct HeadsProjection {
   const Norm all_norm, head_norm;          // of all heads together, of each by itself
   std::optional<LayerNorm> per_head_norm;  // multiplied by head_weights
   Parameter head_weights;                  // [heads, D]
+  std::optional<SplitRmsNorm> split_norm;  // all_norm over several ranks
 
   struct Heads {
     Tensor x, gate;  // [B, T, heads, D]; gate: empty without one
   };
 
   /// all: the number of heads that all ranks have; own: this one's. norm: the name of the norm; ""
-  /// for values, which have at most the value_norm.
+  /// for values, which have at most the value_norm. counts: whether the norm over all heads counts
+  /// this rank's.
   HeadsProjection(const AttentionOptions& options, Parameters& p, const std::string& name,
-                  int64_t all, const Range& own, const std::string& norm, bool has_gate = false);
+                  int64_t all, const Range& own, const std::string& norm, bool has_gate = false,
+                  bool counts = true);
   /// Of the projection's result.
   Heads of_projection(const Tensor& of_projection) const;
   Heads heads_of(const Tensor& of_projection) const;  // neither normalized nor clipped
@@ -116,10 +118,7 @@ class Attention final : public Mixer {
   const HeadsProjection q_proj_;
   std::optional<HeadsProjection> k_proj_, v_proj_;  // empty if another layer's are read
   const Norm value_norm_;                           // with values_of_keys or value_norm
-  const Range o_columns_;                           // of o_proj, this rank's heads in whole blocks
-  const Linear o_proj_;
-  const Padding o_padding_;  // zeros beside the heads for these columns
-  const RankSum sum_;
+  const HeadsOutput o_proj_;
   Parameter sinks_;  // [H]
   Tensor norms_;     // [2, D]: of the heads of queries and of keys, if they do not change
 };

@@ -15,6 +15,16 @@ namespace {
 /// transformers' layers have this whatever "rms_norm_eps" says.
 constexpr NormOptions kLatentNorm = {.eps = 1e-6};
 
+LatentAttentionOptions with_heads(LatentAttentionOptions options, int64_t heads) {
+  options.heads = heads;
+  return options;
+}
+
+/// The rows of heads that have so many each.
+ParameterPart rows_of(const Range& heads, int64_t rows, const Parameters& p) {
+  return part_of(0, {heads.begin * rows, heads.count * rows}, p.options().ranks.get());
+}
+
 /// x [B, H, T, I] times each head's weight [H, I, O]: [B, H, T, O].
 Tensor by_head(const Tensor& x, const Tensor& weight) {
   const int64_t b = x.size(0), h = x.size(1), t = x.size(2);
@@ -24,12 +34,14 @@ Tensor by_head(const Tensor& x, const Tensor& weight) {
 
 }  // namespace
 
-LatentQueries::LatentQueries(const LatentAttentionOptions& o, Parameters& p,
+LatentQueries::LatentQueries(const LatentAttentionOptions& o, const Range& own, Parameters& p,
                              const std::string& name)
     : q_proj(o.query_rank == 0
-                 ? std::optional<Linear>(std::in_place, p, name + "q_proj", o.hidden_size,
-                                         o.heads * (o.plain_dim + o.rope_dim),
-                                         LinearOptions{.deviation = o.deviation})
+                 ? std::optional<Linear>(
+                       std::in_place, p, name + "q_proj", o.hidden_size,
+                       o.heads * (o.plain_dim + o.rope_dim),
+                       LinearOptions{.deviation = o.deviation,
+                                     .part = rows_of(own, o.plain_dim + o.rope_dim, p)})
                  : std::nullopt),
       q_a_proj(o.query_rank > 0
                    ? std::optional<Linear>(std::in_place, p, name + "q_a_proj", o.hidden_size,
@@ -41,26 +53,36 @@ LatentQueries::LatentQueries(const LatentAttentionOptions& o, Parameters& p,
                                                  o.query_rank, kLatentNorm)
                         : std::nullopt),
       q_b_proj(o.query_rank > 0
-                   ? std::optional<Linear>(std::in_place, p, name + "q_b_proj", o.query_rank,
-                                           o.heads * (o.plain_dim + o.rope_dim),
-                                           LinearOptions{.deviation = o.deviation})
+                   ? std::optional<Linear>(
+                         std::in_place, p, name + "q_b_proj", o.query_rank,
+                         o.heads * (o.plain_dim + o.rope_dim),
+                         LinearOptions{.deviation = o.deviation,
+                                       .part = rows_of(own, o.plain_dim + o.rope_dim, p)})
                    : std::nullopt) {}
 
 Tensor LatentQueries::operator()(const Tensor& x) const {
   return q_proj ? (*q_proj)(x) : (*q_b_proj)((*q_a_layernorm)((*q_a_proj)(x)));
 }
 
-LatentAttention::LatentAttention(const LatentAttentionOptions& o, Parameters& p,
+LatentAttention::LatentAttention(const LatentAttentionOptions& all, Parameters& p,
                                  const std::string& name)
-    : options_(o),
-      queries_(o, p, name),
-      kv_a_proj_(p, name + "kv_a_proj_with_mqa", o.hidden_size, o.rank + o.rope_dim,
-                 {.bias = o.bias, .deviation = o.deviation}),
-      kv_a_layernorm_(p, name + "kv_a_layernorm", o.rank, kLatentNorm),
+    : LatentAttention(
+          all, heads_part(name + "o_proj", all.heads, all.heads, p.options().ranks.get()).queries,
+          p, name) {}
+
+LatentAttention::LatentAttention(const LatentAttentionOptions& all, const Range& own, Parameters& p,
+                                 const std::string& name)
+    : options_(with_heads(all, own.count)),
+      queries_(all, own, p, name),
+      kv_a_proj_(p, name + "kv_a_proj_with_mqa", all.hidden_size, all.rank + all.rope_dim,
+                 {.bias = all.bias, .deviation = all.deviation}),
+      kv_a_layernorm_(p, name + "kv_a_layernorm", all.rank, kLatentNorm),
       kv_b_weight_(p.take(name + "kv_b_proj.weight",
-                          {o.heads * (o.plain_dim + o.value_dim), o.rank}, {0, o.deviation})),
-      o_proj_(p, name + "o_proj", o.heads * o.value_dim, o.hidden_size,
-              {.bias = o.output_bias, .deviation = o.output_deviation}) {}
+                          {all.heads * (all.plain_dim + all.value_dim), all.rank},
+                          {0, all.deviation}, rows_of(own, all.plain_dim + all.value_dim, p))),
+      o_proj_(p, name + "o_proj", all.heads * all.value_dim,
+              {own.begin * all.value_dim, own.count * all.value_dim}, all.hidden_size,
+              {.bias = all.output_bias, .deviation = all.output_deviation}) {}
 
 Tensor LatentAttention::key_weights() const {
   const LatentAttentionOptions& o = options_;
@@ -125,7 +147,7 @@ Tensor LatentAttention::operator()(const Normalized& input, const Step& step,
     y = plain(in, sdpa_options);
   }
   return o_proj_(reshape(transpose(y, 1, 2), {x.size(0), x.size(1), o.heads * o.value_dim}),
-                 {.residual = residual});
+                 residual);
 }
 
 KeysValuesSizes LatentAttention::cache_sizes(const CacheOptions& o) const {

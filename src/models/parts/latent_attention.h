@@ -29,10 +29,14 @@ struct LatentQueries {
   const std::optional<RmsNorm> q_a_layernorm;
   const std::optional<Linear> q_b_proj;
 
-  LatentQueries(const LatentAttentionOptions& options, Parameters& p, const std::string& name);
+  /// own: this rank's heads.
+  LatentQueries(const LatentAttentionOptions& options, const Range& own, Parameters& p,
+                const std::string& name);
   Tensor operator()(const Tensor& x) const;  // [B, T, hidden] -> [B, T, H (N + R)]
 };
 
+/// Of several ranks each computes its heads, for which all keep the same vectors, and the sum of
+/// their outputs is the layer's.
 class LatentAttention final : public Mixer {
  public:
   LatentAttention(const LatentAttentionOptions& options, Parameters& p, const std::string& name);
@@ -61,12 +65,15 @@ class LatentAttention final : public Mixer {
   Tensor key_weights() const;
   Tensor value_weights() const;
 
-  const LatentAttentionOptions options_;
+  LatentAttention(const LatentAttentionOptions& all, const Range& own, Parameters& p,
+                  const std::string& name);
+
+  const LatentAttentionOptions options_;  // heads: this rank's
   const LatentQueries queries_;
   const Linear kv_a_proj_;  // to C and R
   const RmsNorm kv_a_layernorm_;
   const Parameter kv_b_weight_;  // [H (N + V), C], dense: its rows are read by head, and transposed
-  const Linear o_proj_;
+  const HeadsOutput o_proj_;
 };
 
 }  // namespace wick

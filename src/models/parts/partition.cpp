@@ -2,10 +2,28 @@
 
 #include <algorithm>
 
+#include "scalar/round_up.h"
 #include "wick/base/error.h"
+#include "wick/ops/binary.h"
+#include "wick/ops/cast.h"
+#include "wick/ops/create.h"
+#include "wick/ops/reduce.h"
+#include "wick/ops/unary.h"
 
 namespace wick {
 namespace {
+
+/// The columns up to the next ends of blocks of the matrix.
+Range whole_blocks(const Parameters& p, const std::string& name, const Range& own,
+                   int64_t columns) {
+  const int64_t unit = p.column_unit(name), begin = own.begin - own.begin % unit;
+  return {begin, std::min(columns, round_up(own.begin + own.count, unit)) - begin};
+}
+
+LinearOptions with_part(LinearOptions options, const ParameterPart& part) {
+  options.part = part;
+  return options;
+}
 
 Range range_of(int64_t units, int64_t rank, int64_t ranks) {
   const int64_t least = units / ranks, larger = units % ranks;
@@ -38,7 +56,7 @@ HeadsPart heads_part(const std::string& name, int64_t heads, int64_t key_value_h
   check(sharing <= group, ErrorCode::kInvalidArgument, "tensor parallel", name, ": ", heads,
         " heads, of which ", group, " share a key head, are too few for ", count, " ranks");
   const Range own = range_of(group, rank - first, sharing);
-  return {{key * group + own.begin, own.count}, {key, 1}};
+  return {{key * group + own.begin, own.count}, {key, 1}, rank == first};
 }
 
 Range inner_part(const Parameters& p, const std::string& name, int64_t size) {
@@ -56,15 +74,41 @@ Range inner_part(const Parameters& p, const std::string& name, int64_t size) {
   return {units.begin * unit, units.count * unit};
 }
 
-Range whole_blocks(const Parameters& p, const std::string& name, const Range& own,
-                   int64_t columns) {
-  const int64_t unit = p.column_unit(name), begin = own.begin - own.begin % unit,
-                end = own.begin + own.count;
-  return {begin, std::min(columns, (end + unit - 1) / unit * unit) - begin};
-}
-
 ParameterPart part_of(int dim, const Range& range, const Ranks* ranks) {
   return ranks ? ParameterPart{dim, range.begin, range.count} : ParameterPart{};
+}
+
+HeadsOutput::HeadsOutput(Parameters& p, const std::string& name, int64_t all, const Range& own,
+                         int64_t hidden_size, LinearOptions options)
+    : columns(whole_blocks(p, name + ".weight", own, all)),
+      projection(p, name, all, hidden_size,
+                 with_part(options, part_of(1, columns, p.options().ranks.get()))),
+      padding{own.begin - columns.begin, columns.begin + columns.count - own.begin - own.count},
+      sum{p.options().ranks} {}
+
+Tensor HeadsOutput::operator()(const Tensor& y, const Tensor& residual) const {
+  const bool is_whole = padding.before == 0 && padding.after == 0;
+  return sum(projection(is_whole ? y : pad(y, {padding}), {.residual = sum.once(residual)}));
+}
+
+SplitRmsNorm::SplitRmsNorm(Parameters& p, const std::string& name, int64_t size, const Range& own,
+                           const NormOptions& options, bool counts)
+    : ranks(p.options().ranks),
+      size(size),
+      eps(options.eps),
+      adds_one(options.adds_one),
+      counts(counts),
+      weight(p.take(name + ".weight", {size}, {options.adds_one ? 0.0 : 1.0, 0},
+                    part_of(0, own, ranks.get()))) {}
+
+Tensor SplitRmsNorm::operator()(const Tensor& x) const {
+  const DType wide = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Tensor values = cast(x, wide);
+  const Tensor squares = wick::sum(square(values), {.dims = {-1}, .keepdim = true});
+  const Tensor all = ranks->sum(counts ? squares : zeros_like(squares));
+  const Tensor scale = cast(weight, wide);
+  const Tensor y = values * rsqrt(all / double(size) + eps);
+  return cast(y * (adds_one ? scale + 1 : scale), x.dtype());
 }
 
 }  // namespace wick

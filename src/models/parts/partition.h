@@ -4,7 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "wick/nn/parameters.h"
+#include "wick/nn/layers.h"
+#include "wick/ops/arrange.h"
 
 namespace wick {
 
@@ -21,6 +22,7 @@ Range range_of(int64_t units, const Ranks* ranks);
 /// several ranks compute one, for query heads of their own.
 struct HeadsPart {
   Range queries, keys;
+  bool counts_keys = true;  // the first of the ranks that compute these key heads
 };
 /// Errors: kInvalidArgument, naming the layer's attention, if a rank would have no heads.
 HeadsPart heads_part(const std::string& name, int64_t heads, int64_t key_value_heads,
@@ -30,10 +32,6 @@ HeadsPart heads_part(const std::string& name, int64_t heads, int64_t key_value_h
 /// blocks of the matrix `name` that reads them. Errors: kInvalidArgument if a rank would have no
 /// values.
 Range inner_part(const Parameters& p, const std::string& name, int64_t size);
-
-/// The columns of a matrix that a rank takes to multiply `own` of them: up to the next ends of
-/// blocks. The columns beyond meet zeros.
-Range whole_blocks(const Parameters& p, const std::string& name, const Range& own, int64_t columns);
 
 /// The range of a dim as a ParameterPart; the whole parameter without ranks.
 ParameterPart part_of(int dim, const Range& range, const Ranks* ranks);
@@ -45,6 +43,36 @@ struct RankSum {
   /// x on the rank whose output includes it, else an empty Tensor().
   Tensor once(const Tensor& x) const { return !ranks || ranks->rank() == 0 ? x : Tensor(); }
   Tensor operator()(const Tensor& output) const { return ranks ? ranks->sum(output) : output; }
+};
+
+/// The layer from the heads' outputs to hidden states, which adds up the ranks' results. A rank
+/// whose columns end inside of a block of the weight takes the whole block, and zeros for the
+/// columns beyond.
+struct HeadsOutput {
+  const Range columns;
+  const Linear projection;
+  const Padding padding;
+  const RankSum sum;
+
+  /// all: the columns that all ranks have; own: this one's. options: without a part.
+  HeadsOutput(Parameters& p, const std::string& name, int64_t all, const Range& own,
+              int64_t hidden_size, LinearOptions options);
+  /// y [..., own columns] -> [..., hidden]; adds the residual of that shape, unless it is empty.
+  Tensor operator()(const Tensor& y, const Tensor& residual) const;
+};
+
+/// rms_norm over the last dim of x, of which each rank has a part.
+struct SplitRmsNorm {
+  const std::shared_ptr<const Ranks> ranks;
+  const int64_t size;  // of all ranks
+  const double eps;
+  const bool adds_one;  // multiplies by 1 + weight
+  const bool counts;    // false: another rank has the same part of x and counts it
+  const Parameter weight;
+
+  SplitRmsNorm(Parameters& p, const std::string& name, int64_t size, const Range& own,
+               const NormOptions& options, bool counts);
+  Tensor operator()(const Tensor& x) const;
 };
 
 }  // namespace wick

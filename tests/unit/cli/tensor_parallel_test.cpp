@@ -60,8 +60,25 @@ TEST(TensorParallel, RefusesModelsThatRanksCannotShare) {
   expect_bad_input(run(generate + " --tp 0"), "--tp");
   expect_bad_input(run("generate /nowhere -p x --tp 2"), "no such file or folder");
   expect_bad_input(run(generate + " --tp 2", "RANK=0 WORLD_SIZE=3"),
-                   "--tp: expected the number of ranks that were started, 3, got 2");
+                   "launch: expected a group of 2 ranks, a launcher has started 3");
   expect_bad_input(run("serve --tp 2 --idle 3 " + model()), "expected one model that stays loaded");
+}
+
+TEST(TensorParallel, ADeadRankEndsAServerWithItsName) {
+  const Folder folder;
+  const std::string out = folder / "out", err = folder / "err";
+  const std::string script = folder.write(
+      "script", "'" WICK_PROGRAM "' serve " + model() + " --device cpu --tp 2 --port 0 > " + out +
+                    " 2> " + err + " & server=$!\n" + "while ! grep -q serves " + out +
+                    "; do sleep 0.05; done\n" + "set -- $(cat /proc/$server/task/*/children)\n" +
+                    "kill -9 $1; wait $server; echo ended with $?, $#\n");
+  std::array<char, 256> text{};
+  FILE* shell = popen(("sh " + script).c_str(), "r");
+  const size_t count = fread(text.data(), 1, text.size() - 1, shell);
+  pclose(shell);
+  EXPECT_EQ(std::string(text.data(), count), "ended with 1, 1\n");
+  EXPECT_TRUE(contains(bytes_of(err), "wick: launch: rank 1 is ended by signal 9"))
+      << bytes_of(err);
 }
 
 }  // namespace

@@ -179,6 +179,45 @@ void on_stream(const ProcessGroup& group, const Device& device) {
   tally.print();
 }
 
+/// A model whose weights the ranks share, beside the whole of it on the CPU.
+void generate(const ProcessGroup& group, const Device& device) {
+  const DecoderConfig config{.vocab_size = 48,
+                             .hidden_size = 16,
+                             .intermediate_size = 24,
+                             .num_hidden_layers = 2,
+                             .num_attention_heads = 4,
+                             .num_key_value_heads = 2,
+                             .head_dim = 8,
+                             .max_position_embeddings = 64,
+                             .initializer_range = 0.5};
+  const std::string folder = fs::temp_directory_path() / ("wick_rank_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  Device::cpu().set_seed(7);
+  Parameters parameters({.trainable = true});
+  const Decoder decoder(config, parameters);
+  NamedTensors tensors;
+  for (const auto& [name, var] : parameters.vars()) tensors[name] = var.tensor();
+  save_safetensors(folder + "/model.safetensors", tensors);
+  write_json(folder + "/config.json", to_settings(config));
+  const LanguageModel whole = load_model(folder, {.device = Device::cpu(), .dtype = DType::kF32}),
+                      shared = load_model(folder,
+                                          {.device = device, .dtype = DType::kF32, .group = group});
+  fs::remove_all(folder);
+  if (follows(*shared.model)) return follow(*shared.model);
+  int64_t graph_steps = 0;
+  const auto ids_of = [&](const LanguageModel& model) {
+    Session session(model, {.capacity = 32, .sampling = {.temperature = 0}});
+    session.append({3, 1, 4, 1, 5});
+    std::vector<int64_t> ids;
+    for (int i = 0; i < 8; i++) ids.push_back(session.step()[0]);
+    graph_steps = session.graph_steps();
+    return ids;
+  };
+  const std::vector<int64_t> expected = ids_of(whole), ids = ids_of(shared);
+  std::printf("%s tokens, %d steps by a graph\n", ids == expected ? "equal" : "other",
+              int(graph_steps));
+}
+
 int run(const std::string& mode) {
   const ProcessGroup group = ProcessGroup::join();
   const int rank = group.rank();
@@ -189,6 +228,7 @@ int run(const std::string& mode) {
   if (mode == "differentiate") differentiate(group, device);
   if (mode == "replay") replay(group, device);
   if (mode == "stream") on_stream(group, device);
+  if (mode == "generate") generate(group, device);
   if (mode == "sum" || mode == "mixed") {
     for (int i = 0; i < 4; i++) {
       std::printf("%g\n", group.all_reduce(ones_there(2)).to_vector<float>()[1]);
@@ -425,6 +465,16 @@ TEST_F(RocmCollectives, NameTheCallsOfRanksThatDiffer) {
     EXPECT_TRUE(has(text, "rank 1 calls all_gather f32[8] dim 0") ||
                 has(text, "rank 0 calls all_reduce f32[3] sum"))
         << text;
+}
+
+TEST_F(RocmCollectives, AreInTheCapturedStepOfAModelThatRanksShare) {
+  const std::vector<std::string> texts = run(2, "generate");
+  EXPECT_TRUE(has(texts[0], "equal tokens, 6 steps by a graph")) << texts[0] << texts[1];
+  // Of ids and positions, of the embedding and two layers' two parts, of the logits.
+  EXPECT_EQ(logged("broadcast 8 type 1 stream captured root 0"), 2 * 2) << texts[0];
+  EXPECT_EQ(logged("all_reduce 16 type 7 stream captured"), 2 * 5);
+  EXPECT_EQ(logged("stream captured"), 2 * 8);
+  EXPECT_EQ(failure_, "");
 }
 
 TEST_F(RocmCollectives, NameARankThatLeaves) {
