@@ -21,15 +21,15 @@ HOW = {"chat": "wick chat model.gguf -p abc", "generate": "wick generate model.g
 
 @pytest.fixture(scope="module")
 def files(program, letters_folder, tmp_path_factory):
-    """A folder with the files that the page names. The model has heads of 32 elements and 8192 positions."""
+    """A folder with the files that the page names. The model has two heads of 32 elements and 8192 positions."""
     made = tmp_path_factory.mktemp("page")
     folder = made / "folder"
     shutil.copytree(letters_folder, folder)
     config = json.loads((folder / "config.json").read_text())
-    config |= {"hidden_size": 32, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 32, "max_position_embeddings": 8192}
+    config |= {"hidden_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32, "max_position_embeddings": 8192}
     (folder / "config.json").write_text(json.dumps(config))
     wick.manual_seed(1)
-    sizes = {"q_proj": [32, 32], "k_proj": [32, 32], "v_proj": [32, 32], "o_proj": [32, 32]}
+    sizes = {"q_proj": [64, 32], "k_proj": [32, 32], "v_proj": [32, 32], "o_proj": [32, 64]}
     weights = {"model.embed_tokens.weight": wick.randn(48, 32), "model.norm.weight": wick.ones(32), "lm_head.weight": wick.randn(48, 32)}
     for layer in range(config["num_hidden_layers"]):
         at = f"model.layers.{layer}."

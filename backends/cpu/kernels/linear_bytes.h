@@ -41,8 +41,7 @@ struct ByteOrder {
 /// Whether F has the products of this file.
 template <class F>
 inline constexpr bool kHasBytes = !kHasOctets<F>;
-/// Whether the products of few rows on AVX2 read the runs of x as their even elements, then the odd
-/// ones (linear_words.h).
+/// Whether few rows of x have products of words on AVX2 (linear_words.h).
 template <class F>
 inline constexpr bool kHasWords =
 #if defined(__AVX2__) && !defined(__AVX512F__)
@@ -50,6 +49,10 @@ inline constexpr bool kHasWords =
 #else
     false;
 #endif
+/// Whether these products read the runs of x in their order: quants of 8 bits widen so. Others read
+/// the even elements of a run, then the odd ones.
+template <class F>
+inline constexpr bool kKeepsOrder = F::kBits == 8;
 /// Whether these products read runs r and r + 4 of a unit side by side (linear_pairs.h).
 template <class F>
 inline constexpr bool kHasPairs = [] {

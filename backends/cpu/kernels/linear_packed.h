@@ -178,7 +178,7 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
     int16* to = integers + e;
 #if defined(__AVX2__) && !defined(__AVX512F__)
     alignas(32) int16 run[kRun];
-    if constexpr (is_few && kHasWords<F>) to = run;
+    if constexpr (is_few && kHasWords<F> && !kKeepsOrder<F>) to = run;
 #endif
     L v[kParts], size(0.0f);
     Ints exponents = hn::Zero(I32());
@@ -222,7 +222,7 @@ bool pack_x(const float* x, int64 first, int64 n, int64 k, void* to_row) {
     else if constexpr (is_few && kHasPairs<F>)
       pack_pair<F>(run, in_unit / kRun, reinterpret_cast<int16*>(row) + unit * kUnit,
                    const_cast<int32*>(corrections_of<F>(row, k, unit)));
-    else if constexpr (is_few && kHasWords<F>)
+    else if constexpr (is_few && kHasWords<F> && !kKeepsOrder<F>)
       pack_words(run, integers + e);
 #endif
   }

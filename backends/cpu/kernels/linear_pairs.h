@@ -21,10 +21,6 @@ namespace wick::cpu::WICK_ISA {
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
 
-WICK_HD __m128i load_16(const void* from) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(from));
-}
-
 /// The bytes of runs p and p + 4 of a unit.
 template <class F, int p>
 struct PairOfRuns {

@@ -1,6 +1,7 @@
 // Products of block weights with a few rows of x on AVX2, for formats whose runs have 32 bytes of
 // lower bits: a run's quants and integers of x are two vectors of 16 bits, of its even and of its
-// odd elements, because words have bytes of two neighbours. linear_pairs.h has the other formats.
+// odd elements, because words have bytes of two neighbours; quants of 8 bits widen in order, to its
+// first 16 and its last 16. linear_pairs.h has the other formats.
 //
 // Included by linear_int16.cpp alone.
 #pragma once
@@ -13,6 +14,9 @@ namespace wick::cpu::WICK_ISA {
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
 
+WICK_HD __m128i load_16(const void* from) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(from));
+}
 WICK_HD __m256i load_32(const uint8* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
@@ -26,7 +30,7 @@ WICK_HD __m256i moved(__m256i x) {
 
 /// A run's quants: of 8 bits signed, others unsigned and times quant_factor.
 struct RunWords {
-  __m256i even, odd;
+  __m256i of_first, of_second;  // by the vectors of x
 
   /// Of run r of the block.
   template <class F, int r>
@@ -37,7 +41,8 @@ struct RunWords {
       const __m256i mask = _mm256_set1_epi16(((1 << F::kLowBits) - 1) << low.shift);
       return {_mm256_and_si256(bytes, mask), _mm256_and_si256(moved<8>(bytes), mask)};
     } else if constexpr (F::kBits == 8) {
-      return of_signed(load_32(block + low.byte));
+      return {_mm256_cvtepi8_epi16(load_16(block + low.byte)),
+              _mm256_cvtepi8_epi16(load_16(block + low.byte + 16))};
     } else {
       constexpr BlockBits high = F::high(r);
       constexpr int kMask = (1 << F::kBits) - (1 << F::kLowBits);
@@ -51,15 +56,13 @@ struct RunWords {
   /// The sums of the products with the integers of x, of four elements in a lane.
   WICK_HD __m256i times(const int16* x) const {
     const auto at = [x](int i) { return load_32(reinterpret_cast<const uint8*>(x + i)); };
-    return _mm256_add_epi32(_mm256_madd_epi16(even, at(0)), _mm256_madd_epi16(odd, at(16)));
+    return _mm256_add_epi32(_mm256_madd_epi16(of_first, at(0)),
+                            _mm256_madd_epi16(of_second, at(16)));
   }
 
  private:
   static WICK_HD RunWords of_bytes(__m256i bytes) {
     return {_mm256_and_si256(bytes, _mm256_set1_epi16(255)), moved<8>(bytes)};
-  }
-  static WICK_HD RunWords of_signed(__m256i bytes) {
-    return {_mm256_srai_epi16(moved<-8>(bytes), 8), _mm256_srai_epi16(bytes, 8)};
   }
 };
 
