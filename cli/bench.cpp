@@ -14,13 +14,10 @@
 #include "report.h"
 #include "wick/abi/backend.h"
 #include "wick/base/threads.h"
+#include "wick/doctor/device_rates.h"
 #include "wick/generate/session.h"
 #include "wick/io/json.h"
 #include "wick/ops/autograd.h"
-#include "wick/ops/create.h"
-#include "wick/ops/matmul.h"
-#include "wick/ops/random.h"
-#include "wick/ops/reduce.h"
 
 namespace wick::cli {
 namespace {
@@ -36,66 +33,17 @@ struct Options {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds that f and the device's work for it take: the least of three runs, after one more.
-template <class F>
-double seconds_of(const Device& device, const F& f) {
-  double least = INFINITY;
-  for (int run = 0; run < 4; run++) {
-    device.synchronize();
-    const Clock::time_point start = Clock::now();
-    f();
-    device.synchronize();
-    if (run > 0) least = std::min(least, seconds_since(start));
-    if (InterruptWatch::asked()) throw Interrupted();
-  }
-  return least;
-}
-
-/// Calls seconds(size) with the sizes from `first`, doubled until it takes 20 ms or `last`. Returns
-/// the best rate, work(size) per second.
-template <class Seconds, class Work>
-double best_rate(int64_t first, int64_t last, const Seconds& seconds, const Work& work) {
-  double best = 0;
-  for (int64_t size = first; size <= last; size *= 2) {
-    const double taken = seconds(size);
-    best = std::max(best, work(size) / taken);
-    if (taken > 0.02) break;
-  }
-  return best;
-}
-
 struct Limits {
   double bandwidth;  // bytes/s: the better of a sum, which reads, and a copy, which writes as much
   double products;   // flop/s of square matrix products in the computation's dtype
 };
 
-Limits measure_limits(const TensorOptions& options) {
-  const Device& device = options.device;
-  constexpr int64_t kMin = int64_t{1} << 26, kMax = int64_t{1} << 31;  // bytes; no cache's size
-  const Device::Memory memory = device.memory();
-  const double room = std::min(0.2 * double(memory.total_bytes), 0.5 * double(memory.free_bytes));
-  const int64_t most = room > 0 ? std::min(int64_t(room), kMax) : kMin;
-  const int64_t least = std::min(kMin, most);
-  int64_t side = 8192;  // of the largest matrices
-  while (side > 256 && room > 0 && 3 * bytes_of(options.dtype, side * side) > most) side /= 2;
-  const auto bytes_summed = [&](int64_t bytes) {
-    const Tensor x = zeros({bytes / 4}, {.dtype = DType::kF32, .device = device});
-    return seconds_of(device, [&] { sum(x); });
+Limits measure_limits(const Device& device, DType dtype) {
+  const BetweenRuns between = [] {
+    if (InterruptWatch::asked()) throw Interrupted();
   };
-  const auto bytes_copied = [&](int64_t bytes) {
-    const Tensor x = zeros({bytes / 8}, {.dtype = DType::kF32, .device = device});
-    Var y(zeros({bytes / 8}, {.dtype = DType::kF32, .device = device}));
-    return seconds_of(device, [&] { copy_(y, x); });
-  };
-  const auto multiplied = [&](int64_t n) {
-    const Tensor a = randn({n, n}, options), b = randn({n, n}, options);
-    return seconds_of(device, [&] { matmul(a, b); });
-  };
-  const auto same = [](int64_t bytes) { return double(bytes); };
-  const auto flop = [](int64_t n) { return 2 * std::pow(double(n), 3); };
-  return {.bandwidth = std::max(best_rate(least, most, bytes_summed, same),
-                                best_rate(least, most, bytes_copied, same)),
-          .products = best_rate(256, side, multiplied, flop)};
+  return {.bandwidth = std::max(read_rate(device, between), copy_rate(device, between)),
+          .products = product_rate(device, dtype, between)};
 }
 
 // ---- the tests
@@ -247,7 +195,7 @@ void bench(const Options& options) {
     bytes += double(bytes_of(weight.dtype, numel(weight.shape)));
     weights += numel(weight.shape);
   }
-  const Limits limits = measure_limits(computation);
+  const Limits limits = measure_limits(computation.device, computation.dtype);
 
   if (!options.json) {
     std::printf("%s: %s, %s million weights, %s\n", options.model.path.c_str(),

@@ -1,7 +1,5 @@
 // Copies and matrix products of a device, beside its data sheet.
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 
 #include "base/subprocess.h"
@@ -9,85 +7,14 @@
 #include "doctor/text.h"
 #include "wick/abi/backend.h"
 #include "wick/core/device.h"
-#include "wick/core/tensor.h"
-#include "wick/core/var.h"
+#include "wick/doctor/device_rates.h"
 #include "wick/doctor/self_test.h"
 #include "wick/io/json.h"
-#include "wick/ops/autograd.h"
-#include "wick/ops/create.h"
-#include "wick/ops/matmul.h"
-#include "wick/ops/random.h"
 
 namespace wick {
 namespace {
 
 constexpr std::string_view kMark = "wick-rates: ";  // before the JSON, as runtimes write lines too
-constexpr int64_t kMebi = int64_t{1} << 20;
-
-/// Seconds of one call: the least of some batches, each long enough for the clock.
-template <class F>
-double seconds_of(const Device& device, const F& f) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kBatches = 5;
-  constexpr double kBatchSeconds = 0.02;
-  int64_t calls = 1;
-  double least = INFINITY;
-  for (int batch = 0; batch <= kBatches; batch++) {
-    device.synchronize();
-    const Clock::time_point start = Clock::now();
-    for (int64_t i = 0; i < calls; i++) f();
-    device.synchronize();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (batch == 0)  // compiles and allocates
-      calls = std::clamp<int64_t>(int64_t(kBatchSeconds / std::max(seconds, 1e-6)), 1, 1000);
-    else
-      least = std::min(least, seconds / double(calls));
-  }
-  return least;
-}
-
-/// The best rate of sizes from `first`, doubled up to `last` or until a call takes 0.25 s.
-template <class Seconds, class Work>
-double best_rate(int64_t first, int64_t last, const Seconds& seconds, const Work& work) {
-  double best = 0;
-  for (int64_t size = first; size <= last; size *= 2) {
-    const double taken = seconds(size);
-    best = std::max(best, work(size) / taken);
-    if (taken > 0.25) break;
-  }
-  return best;
-}
-
-/// Bytes read and written by copies of tensors, in GB/s.
-double copy_rate(const Device& device) {
-  // Far larger than a cache, and small beside the memory.
-  const int64_t room = device.info().total_bytes / 8;
-  const bool is_card = device.is_rocm() || device.is_cuda();
-  const int64_t last = is_card ? std::clamp<int64_t>(room, 64 * kMebi, 2048 * kMebi) : 64 * kMebi;
-  return best_rate(
-             std::min(last, is_card ? 512 * kMebi : 16 * kMebi), last,
-             [&](int64_t bytes) {
-               const TensorOptions options{.dtype = DType::kF32, .device = device};
-               const Tensor x = zeros({bytes / 4}, options);
-               Var y(zeros({bytes / 4}, options), false);
-               return seconds_of(device, [&] { copy_(y, x); });
-             },
-             [](int64_t bytes) { return 2.0 * double(bytes); }) *
-         1e-9;
-}
-
-double product_rate(const Device& device, DType dtype) {
-  const bool is_card = device.is_rocm() || device.is_cuda();
-  return best_rate(
-             is_card ? 2048 : 64, is_card ? 8192 : 512,
-             [&](int64_t n) {
-               const TensorOptions options{.dtype = dtype, .device = device};
-               const Tensor a = randn({n, n}, options), b = randn({n, n}, options);
-               return seconds_of(device, [&] { matmul(a, b); });
-             },
-             [](int64_t n) { return 2 * std::pow(double(n), 3); }) *
-         1e-12;
-}
 
 Rates rates_of(const Settings& from) {
   Rates rates;
@@ -124,7 +51,6 @@ std::optional<DataSheet> find_data_sheet(std::string_view card) {
 }  // namespace doctor
 
 Rates measure_rates(const std::string& name) {
-  const NoGrad no_grad;
   const Device device = Device::parse(name);
   Rates rates;
   rates.device = to_string(device);
@@ -132,12 +58,14 @@ Rates measure_rates(const std::string& name) {
   rates.architecture = device.info().architecture;
   const auto sheet = doctor::find_data_sheet(rates.name);
   if (sheet) rates.source = sheet->source;
-  rates.rates.push_back({"copy", "GB/s", copy_rate(device), sheet ? sheet->gb_per_s : 0});
+  rates.rates.push_back({"copy", "GB/s", 1e-9 * copy_rate(device), sheet ? sheet->gb_per_s : 0});
+  const auto add_products = [&](const char* name, DType dtype, double data_sheet) {
+    rates.rates.push_back({name, "TFLOP/s", 1e-12 * product_rate(device, dtype), data_sheet});
+  };
   const double f16 = sheet ? sheet->f16_tflop_per_s : 0;
-  rates.rates.push_back({"f16 products", "TFLOP/s", product_rate(device, DType::kF16), f16});
-  if (device.supports_bf16())
-    rates.rates.push_back({"bf16 products", "TFLOP/s", product_rate(device, DType::kBf16), f16});
-  rates.rates.push_back({"f32 products", "TFLOP/s", product_rate(device, DType::kF32), 0});
+  add_products("f16 products", DType::kF16, f16);
+  if (device.supports_bf16()) add_products("bf16 products", DType::kBf16, f16);
+  add_products("f32 products", DType::kF32, 0);
   return rates;
 }
 
