@@ -373,6 +373,7 @@ unsigned SchemaReader::read_kinds(SchemaId id, const Settings& keywords) {
 }
 
 void SchemaReader::check_keywords(SchemaId id, const Settings& keywords, unsigned kinds) {
+  if (kinds & kInteger) kinds |= kNumber;  // by which keywords name integers too
   for (const auto& [name, value] : keywords.entries()) {
     if (is_annotation(name)) continue;
     const Keyword* const keyword = find_keyword(name);

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "../drawn_model.h"
 #include "devices/absent.h"
 #include "wick/wick.h"
 
@@ -192,13 +193,7 @@ void generate(const ProcessGroup& group, const Device& device) {
                              .initializer_range = 0.5};
   const std::string folder = fs::temp_directory_path() / ("wick_rank_" + std::to_string(getpid()));
   fs::create_directory(folder);
-  Device::cpu().set_seed(7);
-  Parameters parameters({.trainable = true});
-  const Decoder decoder(config, parameters);
-  NamedTensors tensors;
-  for (const auto& [name, var] : parameters.vars()) tensors[name] = var.tensor();
-  save_safetensors(folder + "/model.safetensors", tensors);
-  write_json(folder + "/config.json", to_settings(config));
+  test::write_drawn_model(folder, config, 7);
   const LanguageModel whole = load_model(folder, {.device = Device::cpu(), .dtype = DType::kF32}),
                       shared = load_model(folder,
                                           {.device = device, .dtype = DType::kF32, .group = group});

@@ -70,4 +70,49 @@ inline void expect_logits_in_parts(const CausalModel& model, const CacheOptions&
   }
 }
 
+/// The logits of each whole text are those expected, less than `near` away.
+inline void expect_logits(const CausalModel& model, const std::vector<std::vector<int64_t>>& texts,
+                          const std::vector<Tensor>& expected, double near) {
+  const Device& device = model.options().device;
+  for (size_t row = 0; row < texts.size(); row++) {
+    const int64_t t = int64_t(texts[row].size());
+    const Tensor got =
+        model.forward(Tensor::from(texts[row], {1, t}, device), positions_from_0(1, t, device));
+    EXPECT_EQ(got.device(), device);
+    EXPECT_LT(largest_difference(squeeze(got, 0), expected[row]), near) << "row " << row;
+  }
+}
+
+/// Reads the first half of each text and then single tokens, with a cache of rows and one of
+/// blocks, and expects expected[row] [T, vocab_size] at each token, less than `near` away.
+inline void expect_logits_by_halves_and_steps(const CausalModel& model,
+                                              const std::vector<std::vector<int64_t>>& texts,
+                                              const std::vector<Tensor>& expected, double near) {
+  const NoGrad off;
+  const int64_t count = int64_t(texts.size());
+  for (const int64_t block : {0, 4}) {
+    const auto cache =
+        model.make_cache({.sequences = count, .capacity = 64, .chunk = 5, .block = block});
+    std::vector<int64_t> at(texts.size(), 0);
+    const auto read = [&](const std::vector<int64_t>& counts) {
+      const TokenBatch batch = next_tokens(texts, at, counts, model.options().device);
+      const Tensor got = model.logits(model.hidden(batch, cache.get()));
+      for (size_t row = 0; row < texts.size(); row++)
+        EXPECT_LT(largest_difference(narrow(got, 0, batch.offsets[row], counts[row]),
+                                     narrow(expected[row], 0, at[row], counts[row])),
+                  near)
+            << "row " << row << ", position " << at[row];
+    };
+    std::vector<int64_t> halves;
+    for (const auto& text : texts) halves.push_back(int64_t(text.size()) / 2);
+    read(halves);
+    at = halves;
+    for (int step = 0; step < 3; step++) {
+      read(std::vector<int64_t>(texts.size(), 1));
+      for (size_t row = 0; row < texts.size(); row++)  // ended ones read their last token again
+        if (at[row] + 1 < int64_t(texts[row].size())) at[row]++;
+    }
+  }
+}
+
 }  // namespace wick::test

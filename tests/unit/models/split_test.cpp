@@ -67,46 +67,13 @@ class Split : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Split, GivesTransformersLogits) {
-  const Device device = model.model->options().device;
-  EXPECT_EQ(device, Device::parse(GetParam().devices.back()));
+  EXPECT_EQ(model.model->options().device, Device::parse(GetParam().devices.back()));
   EXPECT_EQ(model.model->devices().size(), GetParam().devices.size());
-  for (size_t row = 0; row < 3; row++) {
-    const std::vector<int64_t> ids = texts()[row];
-    const int64_t t = int64_t(ids.size());
-    const Tensor got =
-        model.model->forward(Tensor::from(ids, {1, t}, device), positions_from_0(1, t, device));
-    EXPECT_EQ(got.device(), device);
-    EXPECT_LT(largest_difference(squeeze(got, 0), logits()[row]), kNear);
-  }
+  test::expect_logits(*model.model, texts(), logits(), kNear);
 }
 
 TEST_P(Split, ReadsTextsInPartsAndInBlocks) {
-  const NoGrad off;
-  const std::vector<std::vector<int64_t>> rows = texts();
-  const std::vector<Tensor> expected_logits = logits();
-  for (const int64_t block : {0, 4}) {
-    const auto cache =
-        model.model->make_cache({.sequences = 3, .capacity = 64, .chunk = 5, .block = block});
-    std::vector<int64_t> at(3, 0);
-    const auto read = [&](const std::vector<int64_t>& counts) {
-      const TokenBatch batch = next_tokens(rows, at, counts, model.model->options().device);
-      const Tensor got = model.model->logits(model.model->hidden(batch, cache.get()));
-      for (size_t row = 0; row < 3; row++)
-        EXPECT_LT(largest_difference(narrow(got, 0, batch.offsets[row], counts[row]),
-                                     narrow(expected_logits[row], 0, at[row], counts[row])),
-                  kNear)
-            << "row " << row << ", position " << at[row];
-    };
-    std::vector<int64_t> halves;
-    for (const auto& row : rows) halves.push_back(int64_t(row.size()) / 2);
-    read(halves);
-    at = halves;
-    for (int step = 0; step < 3; step++) {
-      read({1, 1, 1});
-      for (size_t row = 0; row < 3; row++)  // those that have ended read their last token again
-        if (at[row] + 1 < int64_t(rows[row].size())) at[row]++;
-    }
-  }
+  test::expect_logits_by_halves_and_steps(*model.model, texts(), logits(), kNear);
 }
 
 TEST_P(Split, GivesTheHiddenStatesOfEachLayer) {

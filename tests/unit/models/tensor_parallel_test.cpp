@@ -2,6 +2,7 @@
 #include "wick/models/tensor_parallel.h"
 
 #include "../dist/ranks.h"
+#include "../drawn_model.h"
 #include "../exact_activations.h"
 #include "../expect.h"
 #include "../generate/letters_model.h"
@@ -11,7 +12,6 @@
 #include "wick/generate/chat.h"
 #include "wick/generate/engine.h"
 #include "wick/generate/session.h"
-#include "wick/io/json.h"
 #include "wick/io/safetensors.h"
 #include "wick/load/load_model.h"
 #include "wick/load/quantize.h"
@@ -84,45 +84,13 @@ class TensorParallel : public ::testing::TestWithParam<Case> {
 
 TEST_P(TensorParallel, GivesTransformersLogits) {
   lead([&](const LanguageModel& model) {
-    const Device on = model.model->options().device;
-    for (size_t row = 0; row < 3; row++) {
-      const std::vector<int64_t> ids = texts()[row];
-      const int64_t t = int64_t(ids.size());
-      const Tensor got =
-          model.model->forward(Tensor::from(ids, {1, t}, on), positions_from_0(1, t, on));
-      EXPECT_LT(largest_difference(squeeze(got, 0), logits()[row]), kNear);
-    }
+    test::expect_logits(*model.model, texts(), logits(), kNear);
   });
 }
 
 TEST_P(TensorParallel, ReadsTextsInPartsAndInBlocks) {
   lead([&](const LanguageModel& model) {
-    const NoGrad off;
-    const std::vector<std::vector<int64_t>> rows = texts();
-    const std::vector<Tensor> expected_logits = logits();
-    for (const int64_t block : {0, 4}) {
-      const auto cache =
-          model.model->make_cache({.sequences = 3, .capacity = 64, .chunk = 5, .block = block});
-      std::vector<int64_t> at(3, 0);
-      const auto read = [&](const std::vector<int64_t>& counts) {
-        const TokenBatch batch = next_tokens(rows, at, counts, model.model->options().device);
-        const Tensor got = model.model->logits(model.model->hidden(batch, cache.get()));
-        for (size_t row = 0; row < 3; row++)
-          EXPECT_LT(largest_difference(narrow(got, 0, batch.offsets[row], counts[row]),
-                                       narrow(expected_logits[row], 0, at[row], counts[row])),
-                    kNear)
-              << "row " << row << ", position " << at[row];
-      };
-      std::vector<int64_t> halves;
-      for (const auto& row : rows) halves.push_back(int64_t(row.size()) / 2);
-      read(halves);
-      at = halves;
-      for (int step = 0; step < 3; step++) {
-        read({1, 1, 1});
-        for (size_t row = 0; row < 3; row++)  // those that have ended read their last token again
-          if (at[row] + 1 < int64_t(rows[row].size())) at[row]++;
-      }
-    }
+    test::expect_logits_by_halves_and_steps(*model.model, texts(), logits(), kNear);
   });
 }
 
@@ -222,23 +190,12 @@ DecoderConfig config_of(const Quantized& c) {
           .tie_word_embeddings = c.tied};
 }
 
-/// Writes a model with drawn weights.
-void write_model(const std::string& folder, const DecoderConfig& config) {
-  Device::cpu().set_seed(5);
-  Parameters parameters({.trainable = true});
-  const Decoder decoder(config, parameters);
-  NamedTensors tensors;
-  for (const auto& [name, var] : parameters.vars()) tensors[name] = var.tensor();
-  save_safetensors(folder + "/model.safetensors", tensors);
-  write_json(folder + "/config.json", to_settings(config));
-}
-
 class QuantizedTensorParallel : public ::testing::TestWithParam<Quantized> {};
 
 TEST_P(QuantizedTensorParallel, GivesTheLogitsAndTokensOfOneProcess) {
   const ExactActivations exact;
   const test::TemporaryFolder folder;
-  write_model(folder.path(), config_of(GetParam()));
+  test::write_drawn_model(folder.path(), config_of(GetParam()), 5);
   const std::string path = folder.file("model.gguf");
   quantize_model(folder.path(), path, GetParam().type);
   const std::vector<int64_t> ids = {3, 100, 41, 59, 26, 53, 58, 97};
@@ -266,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(TensorParallel, NamesTheBlocksThatAreTooFew) {
   const test::TemporaryFolder folder;
-  write_model(folder.path(), config_of({}));
+  test::write_drawn_model(folder.path(), config_of({}), 5);
   const std::string path = folder.file("model.gguf");
   quantize_model(folder.path(), path, "q4_k_m");
   const std::vector<std::string> failures =

@@ -349,12 +349,17 @@ TEST(JsonSchemaErrors, NameKeywordAndPlace) {
   expect(R"({"$ref":"#"})", "json schema: #: the schema refers to itself for the same value");
   expect(R"({"anyOf":[{"type":"null"},{"$ref":"#"}]})", "refers to itself for the same value");
 
-  const auto unsupported = [](const char* text, const char* part) {
+  const auto unsupported = [](const std::string& text, const char* part) {
     SCOPED_TRACE(text);
     EXPECT_ERROR(schema(text), kUnsupported, part);
   };
   unsupported(R"({"properties":{"a":{"not":{}}}})",
               "json schema: #/properties/a/not: the keyword is not supported");
+  for (const char* type : {"integer", "number", "string", "boolean", "null", "array", "object"}) {
+    const std::string begin = R"({"type":")" + std::string(type) + '"';
+    unsupported(begin + R"(,"not":{"const":5}})", "#/not: the keyword is not supported");
+    unsupported(begin + R"(,"if":{},"then":{}})", "#/if: the keyword is not supported");
+  }
   unsupported(R"({"requird":["a"]})", "#/requird: the keyword is not supported");
   unsupported(R"({"if":{},"then":{}})", "#/if: the keyword is not supported");
   unsupported(R"({"type":"array","uniqueItems":true})", "#/uniqueItems: the keyword is not");
